@@ -1,0 +1,77 @@
+"""Compiling kernels with numba, and keeping the compiled code on disk.
+
+Two things numba does not do by itself:
+
+* **Fresh caches.** numba recompiles a function when *its own file* changed, but machine code holds copies of everything the function
+  calls. :func:`kernel` stamps the cached code with the contents of every package folder that it was compiled from.
+* **Generic loops.** A function that takes kernels as arguments, or closes over them, is compiled anew in every process. :func:`bind`
+  copies a plain function and gives the copy the kernels as *globals*, which numba caches like any other function.
+"""
+
+import hashlib
+import types
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core.caching import IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT_DISABLED: bool = bool(numba.config.DISABLE_JIT)
+"""True under ``NUMBA_DISABLE_JIT=1``: kernels are then plain Python, for coverage and debugging."""
+
+CORE = Path(__file__).parent
+
+
+@cache
+def _folder_digest(folder: Path) -> bytes:
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".py", ".json"):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.digest()
+
+
+def _folders(function: Any, seen: set[int]) -> Iterator[Path]:
+    """The folders of a function and of every compiled function that it names."""
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield Path(function.__code__.co_filename).parent
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        named = vars(value).values() if isinstance(value, types.ModuleType) else (value,)
+        for item in named:
+            if isinstance(item, CPUDispatcher):
+                yield from _folders(item.py_func, seen)
+
+
+def kernel(function: F) -> F:
+    """Compile a function (``numba.njit``) and cache the machine code on disk.
+
+    The cache lies in ``__pycache__`` beside the source, in the user's cache folder where that is not writable, or in ``NUMBA_CACHE_DIR``.
+    """
+    if JIT_DISABLED:
+        return function
+    dispatcher = numba.njit(cache=True, error_model="numpy")(function)
+    stamp = hashlib.sha256(b"".join(_folder_digest(f) for f in sorted({CORE, *_folders(function, set())}))).hexdigest()
+    stored = dispatcher._cache
+    stored._cache_file = IndexDataCacheFile(
+        cache_path=stored.cache_path, filename_base=stored._impl.filename_base, source_stamp=stamp
+    )
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def bind(function: Callable[..., Any], owner: str, kernels: Mapping[str, Any]) -> Callable[..., Any]:
+    """Compile a copy of a generic function in which the names of ``kernels`` mean those kernels.
+
+    ``owner`` (a game's name) tells the copies of different games apart in the cache.
+    """
+    copy = types.FunctionType(function.__code__, {**function.__globals__, **kernels}, function.__name__)
+    copy.__qualname__ = f"{owner}.{function.__name__}"
+    copy.__module__ = function.__module__
+    return kernel(copy)

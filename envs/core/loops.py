@@ -1,0 +1,164 @@
+"""The generic loops, written once over six kernels that :func:`deckhand.envs.core.jit.bind` puts in the place of the names below.
+
+Every loop works on an array of records and an index, so the same code serves one game and ten thousand.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .rng import derive_seed, randint, seed_rng
+
+deal: Any
+legal: Any
+apply: Any
+observe: Any
+hide: Any
+resample: Any
+
+
+def start(states: Any, i: int, seed: int) -> None:
+    """Start game ``i``: its options and player count are in the record, everything else is zero."""
+    s = states[i]
+    s.seed = seed
+    seed_rng(s.rng, seed, 0)
+    deal(s)
+
+
+def advance(states: Any, i: int, action: int) -> None:
+    """One legal decision of game ``i``."""
+    s = states[i]
+    s.log_size = 0
+    s.reward[:] = 0
+    apply(s, action)
+    s.decisions += 1
+    for seat in range(s.players):
+        s.returns[seat] += s.reward[seat]
+
+
+def write_mask(states: Any, i: int, mask: Any) -> None:
+    """The mask of the player to move; all zero when the game is over."""
+    mask[:] = False
+    if states[i].to_move >= 0:
+        legal(states[i], mask)
+
+
+def write_observation(states: Any, i: int, seat: int, out: Any) -> None:
+    """What a seat sees, as floats."""
+    out[:] = 0
+    observe(states[i], seat, out)
+
+
+def step(states: Any, i: int, action: int, mask: Any) -> None:
+    """:func:`advance` and the next mask in one call."""
+    advance(states, i, action)
+    write_mask(states, i, mask)
+
+
+def write_view(states: Any, i: int, seat: int, views: Any, j: int) -> None:
+    """Record ``j`` of ``views`` becomes what a seat knows of game ``i``."""
+    views[j] = states[i]
+    v = views[j]
+    v.seed = 0
+    v.rng[:] = 0
+    v.log_size = 0
+    v.log[:] = 0
+    hide(v, seat)
+
+
+def write_views(states: Any, rows: Any, seats: Any, views: Any) -> None:
+    """One view for each of ``rows``, seen from ``seats``."""
+    for j in range(len(rows)):
+        write_view(states, rows[j], seats[j], views, j)
+
+
+def fill_view(states: Any, i: int, seat: int, seed: int) -> None:
+    """Turn a view into a full record: hidden facts drawn at random among those that fit what the seat knows."""
+    s = states[i]
+    seed_rng(s.rng, seed, 1)
+    resample(s, seat)
+
+
+def look(states: Any, masks: Any, observations: Any, movers: Any) -> None:
+    """Masks, the movers' observations and the movers (-1: game over) of all games."""
+    for i in range(len(states)):
+        movers[i] = states[i].to_move
+        write_mask(states, i, masks[i])
+        if movers[i] >= 0:
+            write_observation(states, i, movers[i], observations[i])
+
+
+def write_masks(states: Any, rows: Any, masks: Any) -> None:
+    """The masks of the games ``rows``: row ``j`` belongs to game ``rows[j]``."""
+    for j in range(len(rows)):
+        write_mask(states, rows[j], masks[j])
+
+
+def write_observations(states: Any, rows: Any, observations: Any) -> None:
+    """What the movers of the games ``rows`` see; none of those games is over."""
+    for j in range(len(rows)):
+        write_observation(states, rows[j], states[rows[j]].to_move, observations[j])
+
+
+def find_illegal(masks: Any, actions: Any) -> int:
+    """The first game whose action its mask forbids, or -1."""
+    for i in range(len(actions)):
+        if actions[i] < 0 or actions[i] >= masks.shape[1] or not masks[i, actions[i]]:
+            return i
+    return -1
+
+
+def advance_all(states: Any, actions: Any) -> None:
+    """One legal decision in every game."""
+    for i in range(len(states)):
+        advance(states, i, actions[i])
+
+
+def advance_rows(states: Any, rows: Any, actions: Any) -> None:
+    """One legal decision in each of the games ``rows``."""
+    for j in range(len(rows)):
+        advance(states, rows[j], actions[j])
+
+
+def restart(states: Any, template: Any, i: int, seed: int) -> None:
+    """A new game in place ``i`` with the options of ``template[0]``."""
+    states[i] = template[0]
+    start(states, i, seed)
+
+
+def restart_finished(states: Any, template: Any, seeds: Any, games: Any) -> None:
+    """A new game in every place whose game is over: ``games[i]`` counts the games of place ``i``, its seed stream is ``seeds[i]``."""
+    for i in range(len(states)):
+        if states[i].to_move < 0:
+            games[i] += 1
+            restart(states, template, i, derive_seed(seeds[i], games[i]))
+
+
+def read_rewards(states: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
+    """Rewards of the last decision (games, seats) and how each game stands."""
+    for i in range(len(states)):
+        s = states[i]
+        for seat in range(rewards.shape[1]):
+            rewards[i, seat] = s.reward[seat]
+        terminated[i] = s.terminal != 0
+        truncated[i] = s.truncated != 0
+
+
+def sample_actions(masks: Any, rng: Any, actions: Any) -> None:
+    """A uniform legal action for every row of ``masks``; -1 where nothing is legal."""
+    for i in range(len(masks)):
+        count = 0
+        for a in range(masks.shape[1]):
+            if masks[i, a]:
+                count += 1
+        actions[i] = -1
+        if count:
+            skip = randint(rng, count)
+            for a in range(masks.shape[1]):
+                if masks[i, a]:
+                    if skip == 0:
+                        actions[i] = a
+                        break
+                    skip -= 1
+
+
