@@ -30,6 +30,7 @@ from .options import Options, check_seed
 Record = Any
 """One game: a scalar of the game's structured dtype (``np.void``, or ``np.record`` when the JIT is off)."""
 
+
 def record_dtype(max_players: int, log_size: int, fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """The dtype of a game's record: the fields that generic code reads, then the game's own.
 
@@ -77,9 +78,9 @@ class Game:
     num_actions: ClassVar[int]
     action_table: ClassVar[tuple[tuple[int, int, str], ...]]
     """Rows (first id, last id, meaning), for documentation."""
-    rules: ClassVar[ModuleType]
+    rules: ModuleType
     """The module with the kernels ``deal``, ``legal``, ``apply``, ``hide`` and ``resample``."""
-    observation: ClassVar[ModuleType]
+    observation: ModuleType
     """The module with the kernel ``observe`` and the ``LAYOUT`` that it writes."""
 
     def __init__(self) -> None:
@@ -126,9 +127,7 @@ class Game:
         """The player count, or an :class:`OptionError` that says which are allowed."""
         allowed = range(self.min_players, self.max_players + 1)
         if isinstance(num_players, bool) or not isinstance(num_players, (int, np.integer)) or int(num_players) not in allowed:
-            raise OptionError(
-                f"{self.name}: num_players cannot be {num_players!r}; allowed are {self.min_players} to {self.max_players}"
-            )
+            raise OptionError(f"{self.name}: num_players cannot be {num_players!r}; allowed are {self.min_players} to {self.max_players}")
         return int(num_players)
 
     def parse_options(self, values: Mapping[str, Any] | Options) -> Options:

@@ -21,7 +21,7 @@ from numba.core.registry import CPUDispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-JIT_DISABLED: bool = bool(numba.config.DISABLE_JIT)
+JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 """True under ``NUMBA_DISABLE_JIT=1``: kernels are then plain Python, for coverage and debugging."""
 
 CORE = Path(__file__).parent
@@ -57,13 +57,13 @@ def kernel(function: F) -> F:
     """
     if JIT_DISABLED:
         return function
-    dispatcher = numba.njit(cache=True, error_model="numpy")(function)
+    dispatcher: Any = numba.njit(cache=True, error_model="numpy")(function)
     stamp = hashlib.sha256(b"".join(_folder_digest(f) for f in sorted({CORE, *_folders(function, set())}))).hexdigest()
     stored = dispatcher._cache
-    stored._cache_file = IndexDataCacheFile(
+    stored._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
         cache_path=stored.cache_path, filename_base=stored._impl.filename_base, source_stamp=stamp
     )
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
 def bind(function: Callable[..., Any], owner: str, kernels: Mapping[str, Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from .errors import OptionError
 from .rng import MAX_SEED
 
-O = TypeVar("O", bound="Options")
+Model = TypeVar("Model", bound="Options")
 
 
 class Options(BaseModel):
@@ -16,7 +16,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @classmethod
-    def parse(cls: type[O], values: dict[str, Any]) -> O:
+    def parse(cls: type[Model], values: dict[str, Any]) -> Model:
         """Build the options; :class:`OptionError` names the option, the value and what is allowed."""
         try:
             return cls(**values)

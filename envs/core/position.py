@@ -190,7 +190,7 @@ def _restore(name: str, data: bytes) -> Position:
 
 def is_action_id(action: Any, num_actions: int) -> bool:
     """Whether ``action`` is an integer (not a bool) within the action space."""
-    return isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < num_actions
+    return isinstance(action, (int, np.integer)) and not isinstance(action, bool) and bool(0 <= action < num_actions)
 
 
 def is_allowed(action: Any, mask: NDArray[np.bool_]) -> bool:

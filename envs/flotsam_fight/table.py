@@ -8,7 +8,7 @@ from ..core.canvas import Canvas
 from ..core.game import Game, Record
 from ..core.options import Options
 from . import observation, rules
-from .rules import CARD_VALUES, CARDS, DEAL, DRAW, FIRST_PAIR, NUM_ACTIONS, ON_BOAT, PAIR_BOAT, PAIR_CARD, PAIRS, PASS, RESET, SHUFFLE
+from .rules import CARD_VALUES, CARDS, DEAL, DRAW, NUM_ACTIONS, ON_BOAT, PAIR_BOAT, PAIR_CARD, PAIRS, PASS, RESET, SHUFFLE
 
 REWARDS = ("round", "game", "placement")
 CARD_OF_VALUE = {int(v): i for i, v in enumerate(CARD_VALUES)}
@@ -138,8 +138,8 @@ class FlotsamFight(Game):
             marker = "  (-1)" if record["marker"] == seat else ""
             canvas.text(16, y + 10, f"player {seat}", 13, "#ffffff", "start", bold=True)
             canvas.text(16, y + 27, f"{record['score'][seat]:+d}{marker}{passed}", 12, "#bfd7ea", "start")
-            for k, value in enumerate(self._hand(record, seat)):
-                _card(canvas, 150 + 54 * k, y + 5, value, top=value != "?")
+            for k, text in enumerate(self._hand(record, seat)):
+                _card(canvas, 150 + 54 * k, y + 5, text, top=text != "?")
         return canvas
 
 

@@ -1,0 +1,30 @@
+# One command each, from a fresh clone: the virtual environment is made and filled when it is missing or out of date.
+PYTHON ?= python3
+BIN := .venv/bin
+SHELL := /bin/bash
+
+.PHONY: train test lint bench clean
+
+train: .venv/installed
+	$(BIN)/deckhand train flotsam
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tests/typecheck.py
+
+bench: .venv/installed
+	$(BIN)/pip install -q -c constraints.txt -e '.[bench]'
+	$(BIN)/deckhand bench
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt torch
+	$(BIN)/pip install -q -c constraints.txt -e '.[test]'
+	touch .venv/installed
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
