@@ -36,16 +36,16 @@ def choose_all(kind: int, views: Any, masks: Any, rng: Any, params: Any, actions
         actions[i] = choose(kind, views[i], masks[i], rng, params)
 
 
-def play(states: Any, kinds: Any, params: Any, seed: int, scratch: Any, mask: Any) -> int:
+def play(states: Any, first: int, kinds: Any, params: Any, seed: int, scratch: Any, mask: Any) -> int:
     """Play every game to its end and return the number of decisions.
 
-    ``kinds`` (games, seats) and ``params`` (games, seats, P) say who sits where. The random numbers of game ``i`` depend on ``seed`` and ``i``
-    only, not on the other games. ``scratch`` is one record, ``mask`` one mask, to work in.
+    ``kinds`` (games, seats) and ``params`` (games, seats, P) say who sits where. ``states[0]`` is game number ``first``: the agents' random
+    numbers depend on ``seed`` and a game's number only, not on the other games. ``scratch`` is one record, ``mask`` one mask, to work in.
     """
     rng = np.empty(4, np.int64)
     decisions = 0
     for i in range(len(states)):
-        seed_rng(rng, seed, i)
+        seed_rng(rng, seed, first + i)
         while states[i].to_move >= 0:
             seat = states[i].to_move
             write_mask(states, i, mask)

@@ -1,0 +1,42 @@
+"""Agents whose decisions are a compiled rule."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.core import Game, OptionError
+from ..envs.core.agent import Agent, Turns
+from .rules import rule_set
+
+
+class RuleAgent(Agent):
+    """One of a game's rule agents: sees views, decides by the game's ``decide`` kernel, has its own generator.
+
+    ``values`` replace the first of its numeric parameters; :class:`OptionError` if there are more of them than it has.
+    """
+
+    sees_observations = False
+
+    def __init__(self, game: Game, rule: str, values: Sequence[float] = ()) -> None:
+        rules = rule_set(game)
+        if rule not in rules.agents:
+            raise OptionError(f"{game.name}: unknown rule agent {rule!r}; the rule agents are: {', '.join(rules.agents) or 'none'}")
+        self.kind, defaults = rules.agents[rule]
+        if len(values) > len(defaults):
+            raise OptionError(f"{game.name}: agent {rule!r} takes {len(defaults)} parameters at most, not {len(values)}")
+        self.game = game
+        self.name = f"{rule}({','.join(f'{v:g}' for v in values)})" if values else rule
+        self.params = np.zeros(rules.width)
+        self.params[: len(defaults)] = [*values, *defaults[len(values) :]]
+        self._choose_all = rules.loops.choose_all
+        self._rng = np.zeros(4, np.int64)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        self.game.loops.seed_rng(self._rng, seed, 3)
+
+    def act(self, turns: Turns) -> NDArray[np.int64]:
+        actions = np.empty(len(turns), np.int64)
+        self._choose_all(self.kind, turns.views, turns.masks, self._rng, self.params, actions)
+        return actions

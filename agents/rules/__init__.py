@@ -1,0 +1,64 @@
+"""Rule agents, one module a game.
+
+Such a module holds ``AGENTS``, a dict from an agent's name to its kind (1, 2, ...) and the default values of its numeric parameters, and
+the kernel ``decide(kind, view, mask, rng, params) -> action`` (see :mod:`deckhand.agents.loops`). The first agent is the game's baseline.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ...envs.core import Game, kernel
+from ...envs.core.jit import bind
+from .. import loops
+
+_MODULES: dict[str, str] = {}
+_BOUND: WeakKeyDictionary[Game, "RuleSet"] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """The rule agents of one game and the loops compiled for them."""
+
+    agents: Mapping[str, tuple[int, tuple[float, ...]]]
+    """Name to kind and default parameters, in the module's order."""
+    width: int
+    """Length of every parameter vector handed to ``decide``: the longest of the game's agents, at least 1."""
+    loops: Any
+    """``choose``, ``choose_all`` and ``play`` of :mod:`deckhand.agents.loops`, bound to the game."""
+
+
+def register_rules(game_name: str, module: str) -> None:
+    """Say which module holds the rule agents of a game; it is imported when they are first asked for."""
+    _MODULES[game_name] = module
+    for game in [g for g in _BOUND if g.name == game_name]:
+        del _BOUND[game]
+
+
+def rule_set(game: Game) -> RuleSet:
+    """The game's rule agents, bound once; a game without any has an empty set whose loops serve the random agent."""
+    if game not in _BOUND:
+        agents: Mapping[str, tuple[int, tuple[float, ...]]] = {}
+        decide = _nothing
+        if game.name in _MODULES:
+            module = importlib.import_module(_MODULES[game.name])
+            agents, decide = module.AGENTS, module.decide
+        kernels = {"decide": decide, **{name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view")}}
+        for function in (loops.choose, loops.choose_all, loops.play):
+            kernels[function.__name__] = bind(function, game.name, kernels)
+        width = max([1, *(len(defaults) for _, defaults in agents.values())])
+        bound = SimpleNamespace(choose=kernels["choose"], choose_all=kernels["choose_all"], play=kernels["play"])
+        _BOUND[game] = RuleSet(agents, width, bound)
+    return _BOUND[game]
+
+
+@kernel
+def _nothing(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
+    return -1
+
+
+for _name in ("alle_in_die_boote", "flotsam_fight", "keltis", "piraten_pitt"):
+    register_rules(_name, f"{__name__}.{_name}")
