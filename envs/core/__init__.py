@@ -7,12 +7,14 @@ from .jit import kernel
 from .layout import Layout, Piece
 from .options import Options
 from .position import Position
+from .records import GameRecord, load_records, read_records, record_game, replay
 from .registry import game_names, get_game, register_game
 
 __all__ = [
     "Canvas",
     "DeckhandError",
     "Game",
+    "GameRecord",
     "IllegalAction",
     "Layout",
     "OptionError",
@@ -25,6 +27,10 @@ __all__ = [
     "game_names",
     "get_game",
     "kernel",
+    "load_records",
+    "read_records",
     "record_dtype",
+    "record_game",
     "register_game",
+    "replay",
 ]

@@ -13,7 +13,7 @@ A game is one NumPy record and six kernels over it; the module of the rules read
 =====================================  ===============================================================================================
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -108,6 +108,18 @@ class Game:
     def events(self, record: Record) -> list[dict[str, Any]]:
         """What chance and the rules did since the last decision (``record.log`` decoded), in the records' format."""
         raise NotImplementedError
+
+    def chance(self, num_players: int, options: Any, events: Sequence[Mapping[str, Any]]) -> Iterator[int | Sequence[int]]:
+        """What chance did in a game, read from all its events: one outcome for each call of ``randint`` and ``shuffle``, in order.
+
+        The outcome of a ``randint`` is the number, that of a ``shuffle`` the items from the last place downwards, as far as the events
+        tell them. May fail with any built-in error on an event that the game does not have.
+        """
+        raise NotImplementedError
+
+    def told(self, record: Record, action: int, seat: int) -> str:
+        """What another ``seat`` at the table is told of a decision, before it is played; games with secret decisions say less."""
+        return self.action_to_string(record, action)
 
     def extra_outcome(self, record: Record) -> dict[str, Any]:
         """Fields of a record's last line between ``winners`` and ``returns``."""

@@ -1,5 +1,7 @@
 """Flotsam Fight at the table: options, action strings, events, text and drawing."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal
 
 from pydantic import Field
@@ -88,6 +90,15 @@ class FlotsamFight(Game):
                 found.append({"event": "round_end", "points": [next(values) for _ in range(players)]})
         return found
 
+    def chance(self, num_players: int, options: FlotsamFightOptions, events: Sequence[Mapping[str, Any]]) -> Iterator[int | Sequence[int]]:
+        for i, event in enumerate(events):
+            if event["event"] == "deal":
+                if event["round"] == 1:
+                    yield event["starter"]
+                yield [CARD_OF_VALUE[card] for hand in event["hands"] for card in hand] + _draws(events[i + 1 :])
+            elif event["event"] == "shuffle":
+                yield _draws(events[i + 1 :])
+
     def _hand(self, record: Record, seat: int) -> list[str]:
         """Card values of a hand, ``?`` for a card that this view does not show."""
         cards = [int(c) for c in record["hand"][seat][: record["hand_size"][seat]]]
@@ -141,6 +152,12 @@ class FlotsamFight(Game):
             for k, text in enumerate(self._hand(record, seat)):
                 _card(canvas, 150 + 54 * k, y + 5, text, top=text != "?")
         return canvas
+
+
+def _draws(events: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The cards that are drawn before the next shuffle."""
+    pile = takewhile(lambda event: event["event"] not in ("deal", "shuffle"), events)
+    return [CARD_OF_VALUE[event["card"]] for event in pile if event["event"] == "draw"]
 
 
 def _card(canvas: Canvas, x: float, y: float, text: str, top: bool) -> None:
