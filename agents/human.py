@@ -11,9 +11,9 @@ from ..envs.core.position import is_allowed
 
 
 class HumanAgent(Agent):
-    """Asks somebody for every decision: ``ask`` is given one turn (``Turns`` of length 1, with observation and view) and returns the action id.
+    """Asks somebody for every decision.
 
-    An illegal answer is an :class:`IllegalAction`: asking again is the business of ``ask``.
+    ``ask`` is given one turn (``Turns`` of length 1, with observation and view) and returns the action id. An illegal answer is an :class:`IllegalAction`: asking again is the business of ``ask``.
     """
 
     def __init__(self, ask: Callable[[Turns], int], name: str = "human") -> None:
@@ -27,6 +27,7 @@ class HumanAgent(Agent):
             one = Turns(turns.game, turns.seats[row], turns.masks[row], turns.observations[row], turns.views[row])
             action = self._ask(one)
             if not is_allowed(action, turns.masks[i]):
-                raise IllegalAction(f"{self.name} chose action {action!r}; legal are: {', '.join(map(str, np.flatnonzero(turns.masks[i])))}")
+                legal = ", ".join(map(str, np.flatnonzero(turns.masks[i])))
+                raise IllegalAction(f"{self.name} chose action {action!r}; legal are: {legal}")
             actions[i] = action
         return actions

@@ -1,8 +1,8 @@
 """Generic loops over rule agents, bound to a game's kernels and to its ``decide`` kernel as :mod:`deckhand.envs.core.loops` are.
 
 A game's rule agents are one kernel ``decide(kind, view, mask, rng, params) -> action``: ``kind`` counts the game's rule agents from 1,
-``view`` is what the seat to move knows, ``mask`` its legal actions, ``rng`` (int64[4]) the agent's own generator, ``params`` (float64[P]) the
-agent's numbers. Kind 0 is the random agent of every game.
+``view`` is what the seat to move knows, ``mask`` its legal actions, ``rng`` (int64[4]) the agent's own generator, ``params`` (float64[P])
+the agent's numbers. Kind 0 is the random agent of every game.
 """
 
 from typing import Any

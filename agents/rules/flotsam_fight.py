@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...envs.core.jit import kernel
-from ...envs.flotsam_fight.rules import CARD_VALUES, PAIR_BOAT, PAIR_CARD, PAIRS, PASS
+from ...envs.flotsam_fight.rules import PAIR_BOAT, PAIR_CARD, PAIRS, PASS
 
 LOW = 1
 AGENTS = {"low": (LOW, ())}
