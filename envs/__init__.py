@@ -1,8 +1,50 @@
-"""The games and their environments. Importing this loads neither torch nor matplotlib."""
+"""The games and their environments.
 
-from .core import game_names, get_game, register_game
+Importing this is cheap (no numba, no torch, no matplotlib): the environments are loaded when they are first used.
+"""
 
-register_game("alle_in_die_boote", "deckhand.envs.alle_in_die_boote.table:AlleInDieBoote")
-register_game("flotsam_fight", "deckhand.envs.flotsam_fight.table:FlotsamFight")
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["game_names", "get_game", "register_game"]
+from .core.registry import game_ids, game_names, get_game, register_game
+
+if TYPE_CHECKING:
+    from .aec import DeckhandAEC, make
+    from .learner import LearnerEnv
+    from .learner_batch import LearnerBatch
+    from .registration import register_gymnasium, register_pettingzoo
+    from .vector import DeckhandVectorEnv
+
+register_game("alle_in_die_boote", "AlleInDieBoote-v0", "deckhand.envs.alle_in_die_boote.table:AlleInDieBoote")
+register_game("flotsam_fight", "FlotsamFight-v0", "deckhand.envs.flotsam_fight.table:FlotsamFight")
+
+_HOMES = {
+    "DeckhandAEC": "aec",
+    "DeckhandVectorEnv": "vector",
+    "LearnerBatch": "learner_batch",
+    "LearnerEnv": "learner",
+    "make": "aec",
+    "register_gymnasium": "registration",
+    "register_pettingzoo": "registration",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+
+
+__all__ = [
+    "DeckhandAEC",
+    "DeckhandVectorEnv",
+    "LearnerBatch",
+    "LearnerEnv",
+    "game_ids",
+    "game_names",
+    "get_game",
+    "make",
+    "register_game",
+    "register_gymnasium",
+    "register_pettingzoo",
+]

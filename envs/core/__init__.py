@@ -1,14 +1,55 @@
-"""The contract that every game keeps, and what is written over it once for all games. Imports no game."""
+"""The contract that every game keeps, and what is written over it once for all games. Imports no game.
 
-from .canvas import Canvas
-from .errors import DeckhandError, IllegalAction, OptionError, RecordError, UnknownGame
-from .game import Game, Record, record_dtype
-from .jit import kernel
-from .layout import Layout, Piece
-from .options import Options
-from .position import Position
-from .records import GameRecord, load_records, read_records, record_game, replay
-from .registry import game_names, get_game, register_game
+The names below are loaded when first used: a plugin that only lists the games must not wait for numba.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .canvas import Canvas
+    from .errors import DeckhandError, IllegalAction, OptionError, RecordError, ResetNeeded, UnknownGame
+    from .game import Game, Record, record_dtype
+    from .jit import kernel
+    from .layout import Layout, Piece
+    from .options import Options
+    from .position import Position
+    from .records import GameRecord, load_records, read_records, record_game, replay
+    from .registry import game_ids, game_names, get_game, register_game
+
+_HOMES = {
+    "Canvas": "canvas",
+    "DeckhandError": "errors",
+    "Game": "game",
+    "GameRecord": "records",
+    "IllegalAction": "errors",
+    "Layout": "layout",
+    "OptionError": "errors",
+    "Options": "options",
+    "Piece": "layout",
+    "Position": "position",
+    "Record": "game",
+    "RecordError": "errors",
+    "ResetNeeded": "errors",
+    "UnknownGame": "errors",
+    "game_ids": "registry",
+    "game_names": "registry",
+    "get_game": "registry",
+    "kernel": "jit",
+    "load_records": "records",
+    "read_records": "records",
+    "record_dtype": "game",
+    "record_game": "records",
+    "register_game": "registry",
+    "replay": "records",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+
 
 __all__ = [
     "Canvas",
@@ -23,7 +64,9 @@ __all__ = [
     "Position",
     "Record",
     "RecordError",
+    "ResetNeeded",
     "UnknownGame",
+    "game_ids",
     "game_names",
     "get_game",
     "kernel",

@@ -23,3 +23,7 @@ class UnknownGame(DeckhandError, KeyError):
     def __str__(self) -> str:
         # KeyError would print the repr of its argument.
         return str(self.args[0])
+
+
+class ResetNeeded(DeckhandError, RuntimeError):
+    """A call that needs a running game, made before ``reset`` or after the end."""

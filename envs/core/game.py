@@ -26,6 +26,7 @@ from .errors import OptionError
 from .jit import JIT_DISABLED, bind
 from .layout import Layout
 from .options import Options, check_seed
+from .registry import get_game
 
 Record = Any
 """One game: a scalar of the game's structured dtype (``np.void``, or ``np.record`` when the JIT is off)."""
@@ -134,6 +135,10 @@ class Game:
         raise NotImplementedError
 
     # Everything below is generic.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled functions do not pickle; copies of anything that holds a game share the registered one.
+        return (get_game, (self.name,))
 
     def check_players(self, num_players: Any) -> int:
         """The player count, or an :class:`OptionError` that says which are allowed."""

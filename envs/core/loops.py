@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .rng import derive_seed, randint, seed_rng
+from .rng import derive_seed, randint, random_unit, seed_rng
 
 deal: Any
 legal: Any
@@ -162,3 +162,111 @@ def sample_actions(masks: Any, rng: Any, actions: Any) -> None:
                     skip -= 1
 
 
+def forfeit(states: Any, i: int, seat: int) -> None:
+    """End game ``i`` because ``seat`` tried an illegal action: reward -1 for that seat, 0 for the others, no winner."""
+    s = states[i]
+    s.log_size = 0
+    s.reward[:] = 0
+    s.reward[seat] = -1
+    s.returns[seat] -= 1
+    s.terminal = 1
+    s.to_move = -1
+
+
+def begin_episodes(
+    states: Any,
+    templates: Any,
+    kinds: Any,
+    rows: Any,
+    seeds: Any,
+    episodes: Any,
+    draws: Any,
+    fixed_seat: int,
+    choices: Any,
+    bounds: Any,
+    seats: Any,
+    controllers: Any,
+) -> None:
+    """The next episode in each of the games ``rows``, with a learner's seat and opponents for the others.
+
+    Game ``i`` starts from ``templates[kinds[i]]`` with seed ``episodes[i]`` of the stream ``seeds[i]``; seat and opponents follow from that
+    seed alone. ``seats[i]`` becomes the learner's seat: ``fixed_seat``, or one drawn if that is -1. ``controllers[i, seat]`` becomes one of
+    ``choices`` (``bounds``: their cumulated probabilities), -1 for the learner. Without choices the learner plays every seat.
+    ``draws[i]`` is a generator for illegal actions.
+    """
+    rng = np.empty(4, np.int64)
+    for j in range(len(rows)):
+        i = rows[j]
+        seed = derive_seed(seeds[i], episodes[i])
+        episodes[i] += 1
+        states[i] = templates[kinds[i]]
+        start(states, i, seed)
+        seed_rng(draws[i], seed, 4)
+        seed_rng(rng, seed, 3)
+        drawn = randint(rng, states[i].players)
+        seats[i] = drawn if fixed_seat < 0 else fixed_seat
+        controllers[i, :] = -1
+        if len(choices) == 0:
+            seats[i] = 0
+        else:
+            for seat in range(states[i].players):
+                x = random_unit(rng)
+                k = 0
+                while k < len(choices) - 1 and x >= bounds[k]:
+                    k += 1
+                if seat != seats[i]:
+                    controllers[i, seat] = choices[k]
+
+
+def find_over(states: Any, skip: Any, rows: Any) -> int:
+    """Write the games that are over, except those with ``skip[i]``, to ``rows``; returns how many."""
+    count = 0
+    for i in range(len(states)):
+        if states[i].to_move < 0 and not skip[i]:
+            rows[count] = i
+            count += 1
+    return count
+
+
+def find_waiting(states: Any, controllers: Any, rows: Any, owners: Any) -> int:
+    """Write the games in which an opponent is to move to ``rows``, and which one to ``owners``; returns how many."""
+    count = 0
+    for i in range(len(states)):
+        seat = states[i].to_move
+        if seat >= 0 and controllers[i, seat] >= 0:
+            rows[count] = i
+            owners[count] = controllers[i, seat]
+            count += 1
+    return count
+
+
+def advance_seats(states: Any, rows: Any, actions: Any, seats: Any, earned: Any) -> None:
+    """One legal decision in each of the games ``rows``; what it pays to ``seats[i]`` is added to ``earned[i]``."""
+    for j in range(len(rows)):
+        i = rows[j]
+        advance(states, i, actions[j])
+        earned[i] += states[i].reward[seats[i]]
+
+
+def advance_learners(states: Any, actions: Any, seats: Any, earned: Any, lengths: Any) -> None:
+    """:func:`advance_seats` for every game that is not over, counting the decisions in ``lengths``."""
+    for i in range(len(states)):
+        if states[i].to_move >= 0:
+            advance(states, i, actions[i])
+            earned[i] += states[i].reward[seats[i]]
+            lengths[i] += 1
+
+
+def write_seat_observations(states: Any, rows: Any, seats: Any, observations: Any) -> None:
+    """What ``seats[i]`` sees of each game ``i`` of ``rows``."""
+    for j in range(len(rows)):
+        write_observation(states, rows[j], seats[rows[j]], observations[j])
+
+
+def look_for(states: Any, seats: Any, masks: Any, observations: Any) -> None:
+    """Masks of all games and the observations of the seats to move, which replace ``seats``; of ``seats`` where a game is over."""
+    for i in range(len(states)):
+        if states[i].to_move >= 0:
+            seats[i] = states[i].to_move
+        write_mask(states, i, masks[i])
+        write_observation(states, i, seats[i], observations[i])

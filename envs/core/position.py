@@ -1,5 +1,6 @@
 """One game in the hand: what the command line, records, single environments and search work with."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Self
@@ -7,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import IllegalAction, RecordError
+from .errors import IllegalAction, OptionError, RecordError
 from .game import Game, Record
 from .options import Options, check_seed
 
@@ -74,6 +75,8 @@ class Position:
 
     def explain_illegal(self, action: Any) -> str:
         """One line that names the action, its string and the legal actions."""
+        if isinstance(action, np.generic):
+            action = action.item()
         if self.is_over:
             return f"action {action!r} is illegal: the game is over"
         name = ""
@@ -87,12 +90,14 @@ class Position:
 
     def observation(self, seat: int) -> NDArray[np.float32]:
         """What a seat sees, float32 (layout.size,)."""
+        self._check_seat(seat)
         out = np.empty(self.game.layout.size, np.float32)
         self.game.loops.write_observation(self.states, 0, seat, out)
         return out
 
     def view(self, seat: int) -> "Position":
         """What a seat knows, as a position whose hidden fields are blank."""
+        self._check_seat(seat)
         view = Position(self.game, self.game.allocate(1))
         self.game.loops.write_view(self.states, 0, seat, view.states, 0)
         return view
@@ -102,6 +107,11 @@ class Position:
         world = self.view(seat)
         self.game.loops.fill_view(world.states, 0, seat, check_seed(seed))
         return world
+
+    def _check_seat(self, seat: Any) -> None:
+        # Compiled kernels do not notice an index out of range.
+        if not is_action_id(seat, self.num_players):
+            raise OptionError(f"seat cannot be {seat!r}: the seats of this game are 0 to {self.num_players - 1}")
 
     def clone(self) -> "Position":
         """An independent copy."""
@@ -113,7 +123,7 @@ class Position:
     def string_to_action(self, text: str) -> int:
         """The id of an action string; :class:`IllegalAction` if it is none or is illegal here."""
         try:
-            action = self.game.string_to_action(self.states[0], text)
+            action = self.game.string_to_action(self.states[0], text) if isinstance(text, str) else -1
         except ValueError:
             action = -1
         if action < 0 or not self.mask()[action]:
@@ -132,15 +142,15 @@ class Position:
         """The whole position as JSON; :meth:`from_json` gives it back."""
         record = self.states[0]
         fields = {name: record[name].tolist() for name in self.game.dtype.names or ()}
-        return json.dumps({"game": self.game.id, "state": fields}, separators=(",", ":"))
+        return json.dumps({"game": self.game.id, "state": fields, "digest": self._digest()}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, game: Game, text: str) -> Self:
         """Read what :meth:`to_json` wrote; :class:`RecordError` says what does not fit."""
         try:
             data = json.loads(text)
-            found, fields = data["game"], dict(data["state"])
-        except (ValueError, KeyError, TypeError):
+            found, fields, digest = data["game"], dict(data["state"]), data["digest"]
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise RecordError("this is no saved position") from None
         if found != game.id:
             raise RecordError(f"the saved position is of {found!r}, not {game.id!r}")
@@ -151,12 +161,20 @@ class Position:
         for name, value in fields.items():
             try:
                 array = np.array(value)
-                if array.shape != game.dtype[name].shape:
+                stored = array.astype(game.dtype[name].base, casting="same_kind")
+                if array.dtype == np.bool_ or array.shape != game.dtype[name].shape or not np.array_equal(stored, array):
                     raise ValueError
-                states[name][0] = array.astype(game.dtype[name].base, casting="same_kind")
+                states[name][0] = stored
             except (ValueError, TypeError, OverflowError):
                 raise RecordError(f"field {name!r} of the saved position cannot be {value!r}") from None
-        return cls(game, states)
+        position = cls(game, states)
+        # The kernels trust their records, so a value that was changed must not get in.
+        if position._digest() != digest:
+            raise RecordError("the saved position was changed: it does not fit its digest")
+        return position
+
+    def _digest(self) -> str:
+        return hashlib.sha256(self.states.tobytes()).hexdigest()[:16]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Position) and self.game.id == other.game.id and self.states.tobytes() == other.states.tobytes()
@@ -177,6 +195,9 @@ class Position:
 
     def __str__(self) -> str:
         return self.game.describe(self.states[0])
+
+    def _repr_svg_(self) -> str:
+        return self.game.paint(self.states[0]).svg()
 
 
 def _restore(name: str, data: bytes) -> Position:

@@ -1,1 +1,16 @@
 """Flotsam Fight (Tomoyuki Maruta, Oink Games 2018): ``env`` and ``raw_env`` build the PettingZoo environment."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..aec import DeckhandAEC
+
+
+def raw_env(**kwargs: Any) -> "DeckhandAEC":
+    """:func:`deckhand.envs.make` for this game. Every check is inside, so ``env`` is the same function."""
+    from ..aec import make
+
+    return make("flotsam_fight", **kwargs)
+
+
+env = raw_env

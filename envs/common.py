@@ -1,0 +1,56 @@
+"""What the single environments share: modes for illegal actions, drawing, seeds of the system."""
+
+import secrets
+import warnings
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core.errors import OptionError
+from .core.position import Position
+
+Illegal = Literal["raise", "terminate", "resample"]
+"""What an illegal action does: raise :class:`IllegalAction` and change nothing; end the game with -1 for the offender and 0 for the others;
+or be replaced by a random legal one, which is counted in ``info["illegal_actions"]``."""
+
+RENDER_MODES = ("ansi", "rgb_array", "svg", "human")
+
+
+def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    """The value, or an :class:`OptionError` that names the allowed ones."""
+    if value not in allowed:
+        raise OptionError(f"{name} cannot be {value!r}; allowed are {', '.join(repr(a) for a in allowed)}")
+    return value
+
+
+def check_illegal(value: Any) -> Illegal:
+    """The mode for illegal actions."""
+    mode: Illegal = check_choice("illegal", value, get_args(Illegal))
+    return mode
+
+
+def check_render_mode(value: Any) -> str | None:
+    """The render mode."""
+    mode: str | None = check_choice("render_mode", value, (None, *RENDER_MODES))
+    return mode
+
+
+def system_seed() -> int:
+    """A seed from the operating system, for environments that never got one."""
+    return secrets.randbits(53)
+
+
+def render_position(position: Position, mode: str | None) -> str | NDArray[np.uint8] | None:
+    """A drawing: text for ``ansi``, SVG text for ``svg``, uint8 (height, width, 3) for ``rgb_array``; ``human`` prints the text."""
+    if mode is None:
+        warnings.warn("render() needs a render_mode, given when the environment is made", stacklevel=3)
+        return None
+    if mode == "svg":
+        return position._repr_svg_()
+    if mode == "rgb_array":
+        return position.game.paint(position.record).pixels()
+    if mode == "human":
+        print(position)
+        return None
+    return str(position)
