@@ -1,0 +1,64 @@
+"""The command ``deckhand``."""
+
+import importlib
+import pkgutil
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import Abort, TyperException
+
+from . import commands
+
+BAD_INPUT = 2
+DAMAGED_FILE = 1
+
+
+class _Commands(TyperGroup):
+    """The group of all commands: whatever the user can get wrong becomes one line on standard error."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except Exception as error:
+            message, code = _explain(error)
+            print(f"deckhand: {' '.join(message.split())}", file=sys.stderr)
+        sys.exit(code or 0)
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """Message and exit code of an error that a user can cause; every other error is a fault of the program and raised again."""
+    from ..envs.core import DeckhandError, RecordError
+
+    if isinstance(error, RecordError):
+        return str(error), DAMAGED_FILE
+    if isinstance(error, TyperException):
+        return error.format_message(), BAD_INPUT
+    if isinstance(error, Abort):
+        return "aborted", 130
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, BAD_INPUT
+    # Missing extras say how to install them.
+    if isinstance(error, (DeckhandError, ImportError)):
+        return str(error), BAD_INPUT
+    raise error
+
+
+app = typer.Typer(
+    name="deckhand",
+    cls=_Commands,
+    help="Four tabletop games for reinforcement learning: play, record, train, evaluate.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _module in pkgutil.iter_modules(commands.__path__):
+    if _module.name != "common":
+        importlib.import_module(f".{_module.name}", commands.__name__).register(app)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
