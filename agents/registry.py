@@ -64,5 +64,5 @@ def _load_policy(game: Game, path: str) -> Agent:
     # Imported here: policies need the extra [train], the other agents do not.
     from .policy import PolicyAgent
 
-    agent: Agent = PolicyAgent.load(path)
+    agent: Agent = PolicyAgent.load(path, game)
     return agent
