@@ -1,0 +1,116 @@
+"""Training configurations: what is read, what is refused, and how the errors say it."""
+
+import pytest
+import yaml
+
+from deckhand.train.config import ConfigError, dump_config, load_config, shipped_configs
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a config: the shipped smoke config with changes."""
+
+    def make(text=None, **changes):
+        values = load_config("smoke").model_dump() | changes
+        path = tmp_path / "x.yaml"
+        path.write_text(yaml.safe_dump(values) if text is None else text)
+        return str(path)
+
+    return make
+
+
+@pytest.mark.parametrize("name", shipped_configs())
+def test_shipped_configs_are_valid_and_survive_being_written(name, tmp_path):
+    config = load_config(name)
+    path = tmp_path / "config.yaml"
+    path.write_text(dump_config(config))
+    assert load_config(str(path)) == config
+
+
+def test_shipped_configs_name_every_key():
+    # A reader of flotsam.yaml sees every setting that exists, none is a hidden default.
+    with_defaults = load_config("flotsam").model_dump()
+    text = "\n".join(line.split("#")[0] for line in open("configs/flotsam.yaml"))
+
+    def keys(values):
+        for key, value in values.items():
+            yield key
+            if isinstance(value, dict) and key not in ("options", "agents"):
+                yield from keys(value)
+
+    assert [key for key in keys(with_defaults) if f"{key}:" not in text and key not in ("start", "end")] == []
+
+
+def test_name_defaults_to_the_file(write, tmp_path):
+    values = load_config("smoke").model_dump()
+    del values["name"]
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(values))
+    assert load_config(str(path)).name == "mine"
+
+
+def test_overrides_change_nested_keys_and_read_exponents_as_numbers():
+    config = load_config("smoke", ["ppo.learning_rate=7e-4", "seed=5", "ppo.entropy={start: 1e-2, end: 0}", "opponents.snapshots=null"])
+    assert config.ppo.learning_rate.start == config.ppo.learning_rate.end == 7e-4
+    assert config.seed == 5
+    assert config.ppo.entropy.at(0.5) == pytest.approx(0.005)
+    assert config.opponents.snapshots is None
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("ppo.learning_rte=1e-3", ["ppo.learning_rte: unknown key", "learning_rate"]),
+        ("opponents.snapshots.evry=5", ["opponents.snapshots.evry: unknown key", "every", "latest"]),
+        ("pppo.steps=1", ["pppo: unknown key", "checkpoint_every"]),
+        ("ppo.learning_rate=fast", ["ppo.learning_rate", "'fast'", "write a number"]),
+        ("ppo.learning_rate={start: 1}", ["ppo.learning_rate.end: missing"]),
+        ("ppo.clip=0", ["ppo.clip", "0", "greater than 0"]),
+        ("ppo.gamma=1.5", ["ppo.gamma", "1.5", "less than or equal to 1"]),
+        ("seed=1.5", ["seed", "1.5", "integer"]),
+        ("game=chess", ["game", "chess", "flotsam_fight"]),
+        ("players=9", ["players", "9", "2 to 6"]),
+        ("options={round: 3}", ["options", "round", "rounds"]),
+        ("opponents.agents={hgh: 1}", ["opponents.agents", "hgh", "low"]),
+        ("evaluation.against=[random, nobody]", ["evaluation.against", "nobody"]),
+        ("opponents.agents={low: 0}", ["opponents.agents", "weight above 0"]),
+        ("ppo.batch_size=100", ["ppo.batch_size", "100", "256"]),
+        ("checkpoint_every=10", ["checkpoint_every", "10", "256"]),
+        ("evaluation.final_seed=1_000_001", ["evaluation.final_seed"]),
+        ("network.activation=gelu", ["network.activation", "gelu", "tanh"]),
+        ("seed", ["--set seed", "key=value"]),
+        ("seed.x=1", ["seed is a value"]),
+        ("seed=[1", ["--set seed=[1"]),
+    ],
+)
+def test_errors_name_the_key_and_what_is_allowed(override, words):
+    with pytest.raises(ConfigError) as caught:
+        load_config("smoke", [override])
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_errors_name_the_file(write):
+    path = write(colour="red")
+    with pytest.raises(ConfigError, match=r"x\.yaml: colour: unknown key"):
+        load_config(path)
+    with pytest.raises(ConfigError, match=r"x\.yaml, line 2: key 'seed' stands twice"):
+        load_config(write(text="seed: 1\nseed: 2\n"))
+    with pytest.raises(ConfigError, match="the keys are"):
+        load_config(write(text="hello"))
+    with pytest.raises(ConfigError, match="line"):
+        load_config(write(text="a: [1\nb: 2"))
+
+
+def test_unknown_configs_and_unreadable_files():
+    with pytest.raises(ConfigError, match="boote, flotsam, smoke"):
+        load_config("flotsm")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config("nowhere/x.yaml")
+
+
+def test_one_player_has_no_opponents():
+    with pytest.raises(ConfigError, match="opponents: a game for one player has none"):
+        load_config("boote", ["opponents.agents={random: 1}"])

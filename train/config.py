@@ -1,0 +1,273 @@
+"""Training configurations: YAML files, validated, with errors that name the key. The shipped files in ``configs/`` explain every key."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ..agents import make_agent
+from ..envs import get_game
+from ..envs.core import DeckhandError
+from ..envs.core.rng import MAX_SEED
+
+
+class ConfigError(DeckhandError, ValueError):
+    """A configuration that cannot be used; names the file, the key and what is allowed."""
+
+
+class Section(BaseModel):
+    """Base of the sections: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+
+
+class Schedule(Section):
+    """A number that moves in a straight line from the first step of training to the last. A plain number stays what it is."""
+
+    start: NonNegative
+    end: NonNegative
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, value: Any) -> Any:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return {"start": value, "end": value}
+        if not isinstance(value, (dict, Schedule)):
+            raise ValueError("write a number, or start and end")
+        return value
+
+    def at(self, progress: float) -> float:
+        """The value after a share ``progress`` (0 .. 1) of the training."""
+        return self.start + (self.end - self.start) * progress
+
+
+class Network(Section):
+    """Actor and critic: two separate networks of this shape."""
+
+    hidden: Annotated[list[Positive], Field(min_length=1)]
+    activation: Literal["relu", "tanh"] = "relu"
+
+
+class PPO(Section):
+    """The algorithm's numbers."""
+
+    games: Positive
+    steps: Positive
+    batch_size: Annotated[int, Field(ge=2)]
+    epochs: Positive
+    learning_rate: Schedule
+    gamma: Share = 0.99
+    gae_lambda: Share = 0.95
+    clip: Annotated[float, Field(gt=0, le=1)] = 0.2
+    entropy: Schedule = Schedule(start=0.0, end=0.0)
+    value_coef: NonNegative = 0.5
+    max_grad_norm: Annotated[float, Field(gt=0)] = 0.5
+    target_kl: Annotated[float, Field(gt=0)] | None = None
+
+
+class Snapshots(Section):
+    """Past selves as opponents."""
+
+    weight: NonNegative
+    every: Positive
+    keep: Positive = 10
+    latest: Share = 0.5
+
+
+class Opponents(Section):
+    """Who sits in the other seats while the learner trains."""
+
+    agents: dict[str, NonNegative] = {}
+    snapshots: Snapshots | None = None
+
+
+class Budget(Section):
+    """When training ends."""
+
+    steps: Positive
+    minutes: Annotated[float, Field(gt=0)] | None = None
+
+
+class Evaluation(Section):
+    """How well the learner plays, measured while and after it trains."""
+
+    against: Annotated[list[str], Field(min_length=1)]
+    every: Positive
+    deals: Positive
+    final_deals: Positive
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 1_000_001
+    final_seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 2_000_002
+
+
+class TrainConfig(Section):
+    """One training run."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+    game: str
+    players: Positive
+    options: dict[str, Any] = {}
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    threads: Positive = 2
+    reward_scale: Annotated[float, Field(gt=0)] = 1.0
+    network: Network
+    ppo: PPO
+    opponents: Opponents = Opponents()
+    budget: Budget
+    evaluation: Evaluation
+    checkpoint_every: Positive
+    runs: str = "runs"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2 numbers: PyYAML alone reads ``7e-4`` as text. A key that stands twice is an error."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            name = self.construct_object(key, deep=True)
+            if name in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {name!r} stands twice", key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {k: list(v) for k, v in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$"),
+    list("-+0123456789"),
+)
+
+
+def shipped_configs() -> list[str]:
+    """Names of the configurations that come with the package."""
+    return sorted(f.name.removesuffix(".yaml") for f in files("deckhand.configs").iterdir() if f.name.endswith(".yaml"))
+
+
+def load_config(source: str, overrides: Sequence[str] = ()) -> TrainConfig:
+    """Read a configuration: a path, or the name of a shipped one. ``overrides`` are texts ``ppo.learning_rate=1e-3``.
+
+    :class:`ConfigError` names the file, the key and what is allowed.
+    """
+    path = Path(source)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        label = source
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{source} cannot be read: {error}") from None
+    elif source in shipped_configs():
+        label = f"{source}.yaml"
+        text = files("deckhand.configs").joinpath(label).read_text(encoding="utf-8")
+    else:
+        raise ConfigError(f"unknown config {source!r}: it is neither a .yaml file nor one of {', '.join(shipped_configs())}")
+    values = _parse(label, text)
+    if not isinstance(values, dict):
+        raise ConfigError(f"{label}: a config is a list of keys with values; the keys are: {', '.join(TrainConfig.model_fields)}")
+    for override in overrides:
+        _override(values, override)
+    values.setdefault("name", path.stem)
+    return check_config(label, values)
+
+
+def check_config(label: str, values: dict[str, Any]) -> TrainConfig:
+    """The validated configuration; ``label`` is what errors call it."""
+    try:
+        config = TrainConfig.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{label}: {'; '.join(dict.fromkeys(_explain(e) for e in error.errors()))}") from None
+    _check_meaning(label, config)
+    return config
+
+
+def dump_config(config: TrainConfig) -> str:
+    """The configuration with every value, as YAML that :func:`load_config` reads back."""
+    return yaml.safe_dump(config.model_dump(), sort_keys=False)
+
+
+def _parse(label: str, text: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise ConfigError(f"{label}{where}: {getattr(error, 'problem', None) or 'not YAML'}") from None
+
+
+def _override(values: dict[str, Any], override: str) -> None:
+    """Set ``a.b=value`` in the values; the value is read as YAML. Unknown keys are found by the validation that follows."""
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--set {override}: write key=value, for example ppo.learning_rate=1e-3")
+    *sections, last = key.strip().split(".")
+    place = values
+    for section in sections:
+        inner = place.setdefault(section, {})
+        if inner is None:
+            inner = place[section] = {}
+        if not isinstance(inner, dict):
+            raise ConfigError(f"--set {override}: {section} is a value, not a section")
+        place = inner
+    place[last] = _parse(f"--set {override}", text)
+
+
+def _explain(error: Any) -> str:
+    """One problem: the key's path, the value, what is allowed."""
+    key = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"{key}: unknown key; known: {', '.join(_section(error['loc'][:-1]).model_fields)}"
+    if error["type"] == "missing":
+        return f"{key}: missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{key} cannot be {error['input']!r}: {message[0].lower()}{message[1:]}"
+
+
+def _section(path: Sequence[str]) -> type[Section]:
+    """The section at a key's path."""
+    section: Any = TrainConfig
+    for part in path:
+        annotation = section.model_fields[part].annotation
+        section = next((a for a in get_args(annotation) if isinstance(a, type) and issubclass(a, Section)), annotation)
+    return section
+
+
+def _check_meaning(label: str, config: TrainConfig) -> None:
+    """What no single key can tell: names that must exist, numbers that must fit each other."""
+
+    def check(key: str, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except DeckhandError as error:
+            raise ConfigError(f"{label}: {key}: {error}") from None
+
+    game = check("game", lambda: get_game(config.game))
+    check("players", lambda: game.check_players(config.players))
+    check("options", lambda: game.parse_options(config.options))
+    for name in config.opponents.agents:
+        check("opponents.agents", partial(make_agent, game, name))
+    for name in config.evaluation.against:
+        check("evaluation.against", partial(make_agent, game, name))
+    snapshots = config.opponents.snapshots
+    weight = sum(config.opponents.agents.values()) + (snapshots.weight if snapshots else 0)
+    if config.players == 1 and weight > 0:
+        raise ConfigError(f"{label}: opponents: a game for one player has none; leave this section out")
+    if config.players > 1 and not sum(config.opponents.agents.values()) > 0:
+        raise ConfigError(f"{label}: opponents.agents: {config.players} players need at least one agent with a weight above 0")
+    rollout = config.ppo.games * config.ppo.steps
+    if rollout % config.ppo.batch_size:
+        raise ConfigError(f"{label}: ppo.batch_size cannot be {config.ppo.batch_size}: it must divide games x steps = {rollout}")
+    for key, every in (("evaluation.every", config.evaluation.every), ("checkpoint_every", config.checkpoint_every)):
+        if every < rollout:
+            raise ConfigError(f"{label}: {key} cannot be {every}: one rollout, games x steps, has {rollout} steps already")
+    if config.evaluation.seed == config.evaluation.final_seed:
+        raise ConfigError(f"{label}: evaluation.final_seed cannot be {config.evaluation.seed}: the final deals must not be those of evaluation.seed")
