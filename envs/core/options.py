@@ -19,7 +19,7 @@ class Options(BaseModel):
     def parse(cls: type[Model], values: dict[str, Any]) -> Model:
         """Build the options; :class:`OptionError` names the option, the value and what is allowed."""
         try:
-            return cls(**values)
+            return cls.model_validate(values)
         except ValidationError as error:
             raise OptionError("; ".join(_explain(cls, e) for e in error.errors())) from None
 

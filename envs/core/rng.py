@@ -38,8 +38,9 @@ def seed_rng(rng: Any, seed: int, stream: int) -> None:
 
 
 @kernel
-def randint(rng: Any, n: int) -> int:
+def randint(rng: Any, n: Any) -> int:
     """A uniform integer 0 .. n-1 without bias (Lemire 2019, "Fast Random Integer Generation in an Interval"); 1 <= n < 2**31."""
+    n = np.int64(n)  # a field of a record may be narrower, and then NumPy refuses the subtraction below
     product = random_word(rng) * n
     low = product & WORD
     if low < n:

@@ -15,8 +15,7 @@ LAYOUT = Layout(
     Piece(
         "boats",
         (BOATS, 4),
-        "boats 3 .. 10: active; value of the top card / 98; open to a card (active, or the limit not reached); "
-        "own playable cards / 10",
+        "boats 3 .. 10: active; value of the top card / 98; open to a card (active, or the limit not reached); own playable cards / 10",
     ),
     Piece(
         "players",
@@ -66,7 +65,9 @@ def observe(s: Any, seat: int, out: Any) -> None:
         card = s.hand[seat, k]
         for pair in range(FIRST_PAIR[card], FIRST_PAIR[card + 1]):
             if fits(s, card, PAIR_BOAT[pair]):
-                out[BOAT_ROWS + 4 * PAIR_BOAT[pair] + 3] += 0.1
+                out[BOAT_ROWS + 4 * PAIR_BOAT[pair] + 3] += 1
+    for boat in range(BOATS):  # divided at the end: ten times 0.1 is more than 1 in float32
+        out[BOAT_ROWS + 4 * boat + 3] /= 10
     left = 0
     for k in range(s.players):
         other = (seat + k) % s.players

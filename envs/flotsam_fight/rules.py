@@ -1,4 +1,4 @@
-"""Flotsam Fight: the rules. F1 .. F17 are the paragraphs of the rules page (docs/flotsam_fight.md)."""
+"""Flotsam Fight: the rules. F1 .. F17 are the paragraphs of README.md beside this file."""
 
 from typing import Any
 
@@ -311,7 +311,8 @@ def hide(s: Any, seat: int) -> None:
         if other != seat:
             n = s.hand_size[other]
             for k in range(n):
-                s.hand[other, k] = -1 - s.pile_of[s.hand[other, k]]
+                if s.hand[other, k] >= 0:  # in a view of a view they are hidden already
+                    s.hand[other, k] = -1 - s.pile_of[s.hand[other, k]]
             # Sorted, because the order by card value would tell something.
             s.hand[other, :n].sort()
 
