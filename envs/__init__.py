@@ -10,6 +10,7 @@ from .core.registry import game_ids, game_names, get_game, register_game
 
 if TYPE_CHECKING:
     from .aec import DeckhandAEC, make
+    from .core.check import check_game
     from .learner import LearnerEnv
     from .learner_batch import LearnerBatch
     from .registration import register_gymnasium, register_pettingzoo
@@ -23,6 +24,7 @@ _HOMES = {
     "DeckhandVectorEnv": "vector",
     "LearnerBatch": "learner_batch",
     "LearnerEnv": "learner",
+    "check_game": "core.check",
     "make": "aec",
     "register_gymnasium": "registration",
     "register_pettingzoo": "registration",
@@ -40,6 +42,7 @@ __all__ = [
     "DeckhandVectorEnv",
     "LearnerBatch",
     "LearnerEnv",
+    "check_game",
     "game_ids",
     "game_names",
     "get_game",

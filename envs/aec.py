@@ -30,8 +30,9 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
     ``agents``
         ``player_0`` … ``player_{n-1}``: the seats in order.
     observation
-        ``{"observation": float32 (layout.size,), "action_mask": int8 (num_actions,)}``, for every agent at any time. The mask of the agent to
-        move has at least one legal action, that of every other agent is all zero. Each array is fresh: writing to it changes nothing.
+        ``{"observation": float32 (layout.size,), "action_mask": int8 (num_actions,)}``, for every agent at any time. The mask of the
+        agent to move has at least one legal action, that of every other agent is all zero. Each array is fresh: writing to it changes
+        nothing.
     action
         ``Discrete(num_actions)``; one step is one decision of the rules. An agent may decide several times in a row, and the order of
         the agents is whatever the rules make it, so the environment is not parallelizable.
@@ -73,16 +74,16 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         if render_seat is not None and render_seat not in range(self.num_players):
             raise OptionError(f"render_seat cannot be {render_seat!r}; allowed are None and 0 to {self.num_players - 1}")
         self.render_seat = render_seat
-        self.metadata = {**type(self).metadata, "name": game.id}  # type: ignore[misc]
+        self.metadata = {**type(self).metadata, "name": game.id}
         self.possible_agents = [f"player_{i}" for i in range(self.num_players)]
         self._seat = {agent: i for i, agent in enumerate(self.possible_agents)}
-        self.agents = []
+        self.agents: list[str] = []
         low, high = game.layout.bounds()
         self.observation_spaces = {
-            agent: Dict({"observation": Box(low, high), "action_mask": Box(0, 1, (game.num_actions,), np.int8)})  # type: ignore[misc]
+            agent: Dict({"observation": Box(low, high), "action_mask": Box(0, 1, (game.num_actions,), np.int8)})
             for agent in self.possible_agents
         }
-        self.action_spaces = {agent: Discrete(game.num_actions) for agent in self.possible_agents}  # type: ignore[misc]
+        self.action_spaces = {agent: Discrete(game.num_actions) for agent in self.possible_agents}
         self.state_space = Box(np.tile(low, self.num_players), np.tile(high, self.num_players))
         self._template = game.template(self.num_players, self.options)
         self._states = game.allocate(1)
@@ -91,6 +92,20 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         self._illegal_actions = [0] * self.num_players
         self._base_seed: int | None = None
         self._games = 0
+        self._attach()
+
+    def _attach(self) -> None:
+        # Views of the record and the mask: NumPy takes longer to look up a field than the kernels to play a decision.
+        self._to_move = self._states["to_move"]
+        self._reward = self._states["reward"][0, : self.num_players]
+        self._int_mask = self._mask.view(np.int8)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_to_move", "_reward", "_int_mask")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._attach()
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game: that of ``seed`` (0 … 2**53 - 1), or without one the next game of the stream that the last seed began.
@@ -118,7 +133,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
-        self.agent_selection = self.agents[int(self._states["to_move"][0])]
+        self.agent_selection = self.agents[self._to_move.item()]
         self.infos = {agent: self._info(agent) for agent in self.agents}
 
     def step(self, action: int | None) -> None:
@@ -144,18 +159,17 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
             loops.sample_actions(self._mask[None], self._draws, drawn)
             loops.step(states, 0, drawn[0], self._mask)
         self._cumulative_rewards[agent] = 0.0
-        record = states[0]
-        self.rewards = dict(zip(self.agents, record["reward"].tolist(), strict=False))
+        self.rewards = dict(zip(self.agents, self._reward.tolist(), strict=True))
         for other, reward in self.rewards.items():
             if reward:
                 self._cumulative_rewards[other] += reward
-        mover = int(record["to_move"])
+        mover = self._to_move.item()
         if mover >= 0:
             self.agent_selection = self.agents[mover]
             self.infos[self.agent_selection] = self._info(self.agent_selection)
         else:
-            self.terminations = dict.fromkeys(self.agents, bool(record["terminal"]))
-            self.truncations = dict.fromkeys(self.agents, bool(record["truncated"]))
+            self.terminations = dict.fromkeys(self.agents, bool(states["terminal"][0]))
+            self.truncations = dict.fromkeys(self.agents, bool(states["truncated"][0]))
             self.agent_selection = self.agents[0]
         if mover != seat:
             self.infos[agent] = self._info(agent)
@@ -173,7 +187,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         return {"observation": observation, "action_mask": self._mask_of(seat)}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation (None without ``observe``), reward since its last decision, termination, truncation and info of ``agent_selection``."""
+        """Observation (None without ``observe``), reward since its last decision, termination, truncation, info of ``agent_selection``."""
         if not self.agents:
             raise ResetNeeded("last needs a running game: call reset first")
         agent = self.agent_selection
@@ -190,8 +204,8 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         return self._mask.copy()
 
     def _mask_of(self, seat: int) -> NDArray[np.int8]:
-        if seat == self._states["to_move"][0]:
-            return self._mask.astype(np.int8)
+        if seat == self._to_move.item():
+            return self._int_mask.copy()
         return np.zeros(self.game.num_actions, np.int8)
 
     def _info(self, agent: str) -> dict[str, Any]:
@@ -230,7 +244,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         position = self.position
         return position if self.render_seat is None else position.view(self.render_seat)
 
-    def render(self) -> str | NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> str | NDArray[np.uint8] | None:
         """The game as ``render_mode`` says: text, SVG text or pixels uint8 (height, width, 3); ``human`` prints the text."""
         return render_position(self._drawn(), self.render_mode)
 
@@ -266,6 +280,7 @@ def make(
     Raises:
         UnknownGame: the game is not registered.
         OptionError: names the argument, its value and what is allowed.
+
     """
     return DeckhandAEC(get_game(game), num_players, options, illegal=illegal, render_mode=render_mode, render_seat=render_seat)
 
