@@ -1,23 +1,27 @@
 """The games and their environments.
 
-Importing this is cheap (no numba, no torch, no matplotlib): the environments are loaded when they are first used.
+Importing this makes the ids ``deckhand/…`` known to Gymnasium and PettingZoo. It is cheap (no numba, no torch, no matplotlib): games and
+environments are loaded when they are first used.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 from .core.registry import game_ids, game_names, get_game, register_game
+from .registration import register_gymnasium, register_pettingzoo
 
 if TYPE_CHECKING:
     from .aec import DeckhandAEC, make
     from .core.check import check_game
     from .learner import LearnerEnv
     from .learner_batch import LearnerBatch
-    from .registration import register_gymnasium, register_pettingzoo
     from .vector import DeckhandVectorEnv
 
 register_game("alle_in_die_boote", "AlleInDieBoote-v0", "deckhand.envs.alle_in_die_boote.table:AlleInDieBoote")
 register_game("flotsam_fight", "FlotsamFight-v0", "deckhand.envs.flotsam_fight.table:FlotsamFight")
+
+register_gymnasium()
+register_pettingzoo()
 
 _HOMES = {
     "DeckhandAEC": "aec",
@@ -26,8 +30,6 @@ _HOMES = {
     "LearnerEnv": "learner",
     "check_game": "core.check",
     "make": "aec",
-    "register_gymnasium": "registration",
-    "register_pettingzoo": "registration",
 }
 
 

@@ -5,12 +5,12 @@ Order, bounds and legality are checked once, inside: PettingZoo's stack of wrapp
 
 import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Space
 from numpy.typing import NDArray
-from pettingzoo.utils.env import AECEnv
+from pettingzoo.utils.env import AECEnv  # type: ignore[import-untyped]
 
 from .common import RENDER_MODES, Illegal, check_illegal, check_render_mode, render_position, system_seed
 from .core.errors import IllegalAction, OptionError, ResetNeeded
@@ -19,12 +19,11 @@ from .core.options import Options, check_seed
 from .core.position import Position, is_allowed
 from .core.registry import get_game
 from .core.rng import derive_seed
-from .registration import register_pettingzoo
 
 Observation = dict[str, NDArray[Any]]
 
 
-class DeckhandAEC(AECEnv[str, Observation, int | None]):
+class DeckhandAEC(AECEnv[str, Observation, int | None]):  # type: ignore[misc]
     """A game as a PettingZoo AEC environment; :func:`make` builds it from the game's name.
 
     ``agents``
@@ -47,13 +46,6 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
     An illegal action raises :class:`IllegalAction` and changes nothing; see :data:`deckhand.envs.common.Illegal` for the other modes.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "name": "deckhand",
-        "is_parallelizable": False,
-        "render_modes": list(RENDER_MODES),
-        "render_fps": 2,
-    }
-
     def __init__(
         self,
         game: Game,
@@ -74,7 +66,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):
         if render_seat is not None and render_seat not in range(self.num_players):
             raise OptionError(f"render_seat cannot be {render_seat!r}; allowed are None and 0 to {self.num_players - 1}")
         self.render_seat = render_seat
-        self.metadata = {**type(self).metadata, "name": game.id}
+        self.metadata = {"name": game.id, "is_parallelizable": False, "render_modes": list(RENDER_MODES), "render_fps": 2}
         self.possible_agents = [f"player_{i}" for i in range(self.num_players)]
         self._seat = {agent: i for i, agent in enumerate(self.possible_agents)}
         self.agents: list[str] = []
@@ -283,6 +275,3 @@ def make(
 
     """
     return DeckhandAEC(get_game(game), num_players, options, illegal=illegal, render_mode=render_mode, render_seat=render_seat)
-
-
-register_pettingzoo()

@@ -41,7 +41,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
     Unmasked learners and checkers need ``illegal="resample"`` or ``"terminate"``: the default raises :class:`IllegalAction`.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
 
     def __init__(
         self,

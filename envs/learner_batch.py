@@ -150,6 +150,7 @@ class LearnerBatch:
         self._masks = np.zeros((n, game.num_actions), np.bool_)
         self._rows = np.empty(n, np.int64)
         self._owners = np.empty(n, np.int64)
+        self._no_episodes = self._report(np.empty(0, np.int64))
         self._set_seeds(seed)
         if opponents is None:
             opponents = [] if game.cooperative or max(self.player_counts) == 1 else [RandomAgent(game)]
@@ -313,10 +314,11 @@ class LearnerBatch:
         self._illegal_actions[rows] = 0
         self._done[rows] = False
 
-    def _settle(self, fresh: NDArray[np.bool_], stepped: NDArray[np.bool_]) -> BatchStep:
+    def _settle(self, fresh: NDArray[np.bool_], due: NDArray[np.bool_]) -> BatchStep:
         """Let opponents play until every game waits for the learner or is over.
 
-        ``fresh`` marks the games that began in this step, ``stepped`` those in which the learner has just decided and is to be paid.
+        ``fresh`` marks the games that began in this step, ``due`` those in which the learner has just decided and is to be paid. Both are
+        changed.
         """
         loops, states, n = self.game.loops, self._states, self.num_games
         rewards = np.zeros(n, np.float64)
@@ -333,6 +335,8 @@ class LearnerBatch:
                     terminated[finished] = states["terminal"][finished] != 0
                     truncated[finished] = states["truncated"][finished] != 0
                     ended.append(self._report(finished))
+                    self._earned[finished] = 0
+                    due[finished] = False
                 if self.autoreset:
                     fresh[rows] = True
                     self._begin(rows)
@@ -344,10 +348,10 @@ class LearnerBatch:
             if not count:
                 break
             self._play_opponents(self._rows[:count], self._owners[:count])
-        paid = stepped & ~fresh & ~self._done
-        rewards[paid] = self._earned[paid]
-        self._totals[paid] += self._earned[paid]
-        self._earned[paid | self._done] = 0
+        paid = self._earned * due
+        rewards += paid
+        self._totals += paid
+        self._earned -= paid
         observations = np.empty((n, self.game.layout.size), np.float32)
         loops.look_for(states, self._actors, self._masks, observations)
         return BatchStep(observations, self._masks.copy(), rewards, terminated, truncated, self._merge(ended))
@@ -386,7 +390,7 @@ class LearnerBatch:
 
     def _merge(self, parts: list[Episodes]) -> Episodes:
         if not parts:
-            return self._report(np.empty(0, np.int64))
+            return self._no_episodes
         if len(parts) == 1:
             return parts[0]
         return Episodes(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Episodes)))

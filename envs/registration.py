@@ -8,8 +8,8 @@ from .core.registry import game_ids
 def register_gymnasium() -> None:
     """Register every game with ``gymnasium.make`` and ``gymnasium.make_vec``.
 
-    Gymnasium calls this itself when it is imported (entry point ``gymnasium.envs``), so it loads no game. Call it again after
-    ``register_game``; ids that are already registered stay as they are.
+    Done by ``import deckhand.envs`` (``gymnasium.make("deckhand.envs:deckhand/FlotsamFight-v0")`` imports it by itself); loads no game.
+    Call it again after ``register_game``; ids that are already registered stay as they are.
     """
     from gymnasium.envs.registration import register, registry
 
@@ -26,11 +26,11 @@ def register_gymnasium() -> None:
 def register_pettingzoo() -> None:
     """Register every game with ``pettingzoo.make("aec", …)``, which exists from PettingZoo 1.27 on; without it this does nothing.
 
-    Done by itself when ``deckhand.envs.make`` is first used. Call it again after ``register_game``.
+    Done by ``import deckhand.envs``; loads no game. Call it again after ``register_game``.
     """
     if importlib.util.find_spec("pettingzoo.env_registry") is None:
         return
-    from pettingzoo.env_registry.registration import aec_registry, register
+    from pettingzoo.env_registry.registration import aec_registry, register  # type: ignore[import-untyped]
 
     for name, game_id in game_ids().items():
         if f"deckhand/{game_id}" not in aec_registry:

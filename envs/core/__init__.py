@@ -1,6 +1,6 @@
 """The contract that every game keeps, and what is written over it once for all games. Imports no game.
 
-The names below are loaded when first used: a plugin that only lists the games must not wait for numba.
+The names below are loaded when first used: what only lists the games must not wait for numba.
 """
 
 import importlib

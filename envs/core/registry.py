@@ -1,4 +1,4 @@
-"""The games that exist. Importing this loads no game and no numba: Gymnasium does it whenever it is imported itself."""
+"""The games that exist. Importing this loads no game and no numba."""
 
 import importlib
 from typing import TYPE_CHECKING, NamedTuple
