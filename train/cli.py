@@ -23,7 +23,8 @@ class _Commands(TyperGroup):
             code = super().main(*args, **{**kwargs, "standalone_mode": False})
         except Exception as error:
             message, code = _explain(error)
-            print(f"deckhand: {' '.join(message.split())}", file=sys.stderr)
+            if message:
+                print(f"deckhand: {' '.join(message.split())}", file=sys.stderr)
         sys.exit(code or 0)
 
 

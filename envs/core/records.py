@@ -211,19 +211,20 @@ def _decision(player: int, legal: list[str], action: str, after: Position) -> di
 
 def _outcomes(record: GameRecord) -> list[Any]:
     """What chance did, from the events; :class:`RecordError` names an event that cannot be read."""
+    lines = record.events
 
     def read(count: int) -> list[Any]:
-        return list(record.game.chance(record.num_players, record.options, [line.data for line in record.events[:count]]))
+        return list(record.game.chance(record.num_players, record.options, [line.data for line in lines[:count]])) if count else []
 
     unreadable = (LookupError, TypeError, ValueError, AttributeError)
     try:
-        return read(len(record.events))
+        return read(len(lines))
     except unreadable:
-        for count, line in enumerate(record.events, 1):
+        for count, line in enumerate(lines, 1):
             try:
                 read(count)
             except unreadable:
-                _refuse(line.number, f"{record.game.name} has no such event: {line.text}")
+                _refuse(line.number, f"{record.game.name} cannot have this event: {_short(line.data)}")
         raise
 
 

@@ -12,16 +12,17 @@ def register(app: typer.Typer) -> None:
 
         Example: deckhand list
         """
+        from rich.box import SIMPLE_HEAD
         from rich.console import Console
-        from rich.table import Table
+        from rich.table import Column, Table
 
         from ...agents import agent_names
         from ...envs.core import game_names, get_game
 
-        table = Table("game", "id", "players", "actions", "observation", "agents")
+        names = [Column(title, no_wrap=True) for title in ("game", "id", "players", "actions", "observation")]
+        table = Table(*names, "agents", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for name in game_names():
             game = get_game(name)
-            kind = " (together)" if game.cooperative else ""
-            players = f"{game.min_players}-{game.max_players}{kind}"
+            players = f"{game.min_players}-{game.max_players}"
             table.add_row(name, game.id, players, str(game.num_actions), str(game.layout.size), ", ".join(agent_names(game)))
         Console().print(table)
