@@ -1,4 +1,4 @@
-"""Keltis: Das Kartenspiel: the rules. K1 .. K10 are the paragraphs of the rules page (docs/keltis.md)."""
+"""Keltis: Das Kartenspiel: the rules. K1 .. K10 are the paragraphs of README.md beside this file."""
 
 from typing import Any
 
@@ -224,7 +224,7 @@ def apply(s: Any, action: int) -> None:
             lay(s, seat, action)
         else:
             take_stone(s, seat, action - STONE)
-        if s.closed_rows == 5:
+        if s.closed_rows >= 5:
             end_play(s, BY_ROWS)  # K6 (i)
         else:
             s.phase = DRAW
@@ -358,12 +358,12 @@ def go_on_with_final(s: Any) -> None:
 def target(s: Any, seat: int) -> int:
     """What the rewards of a seat add up to if the game is scored now (not for the reward "win")."""
     if s.reward_kind == REWARD_SCORE:
-        return np.int64(s.score[seat])
+        return int(s.score[seat])
     best = -1000
     for other in range(s.players):
         if other != seat:
             best = max(best, s.score[other])
-    return np.int64(s.score[seat]) - best
+    return int(s.score[seat] - best)
 
 
 @kernel

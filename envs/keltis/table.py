@@ -1,5 +1,7 @@
 """Keltis at the table: options, action strings, events, text and drawing."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -125,6 +127,15 @@ class Keltis(Game):
             else:
                 found.append({"event": "end", "reason": REASONS[next(values)], "player": next(values)})
         return found
+
+    def chance(self, num_players: int, options: KeltisOptions, events: Sequence[Mapping[str, Any]]) -> Iterator[int | Sequence[int]]:
+        start = events[0]
+        shown = [name for hand in start["hands"] for name in hand] + [e["card"] for e in events if e["event"] == "draw"]
+        cards = [CARD_NAMES.index(name) for name in shown]
+        # With two players the end of the array leaves unseen: any cards that were never shown.
+        unseen = list((Counter(rules.FULL_DECK.tolist()) - Counter(cards)).elements())
+        yield start["starter"]
+        yield (unseen[: rules.REMOVED] if num_players == 2 else []) + cards
 
     def _hand(self, record: Record, seat: int) -> list[int]:
         """Card types of a hand, -1 for a card that this view does not show."""
