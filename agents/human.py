@@ -13,7 +13,8 @@ from ..envs.core.position import is_allowed
 class HumanAgent(Agent):
     """Asks somebody for every decision.
 
-    ``ask`` is given one turn (``Turns`` of length 1, with observation and view) and returns the action id. An illegal answer is an :class:`IllegalAction`: asking again is the business of ``ask``.
+    ``ask`` is given one turn (``Turns`` of length 1, with observation and view) and returns the action id. An illegal answer is an
+    :class:`IllegalAction`: asking again is the business of ``ask``.
     """
 
     def __init__(self, ask: Callable[[Turns], int], name: str = "human") -> None:

@@ -62,7 +62,8 @@ def _game(game: Game | str) -> Game:
 
 def _load_policy(game: Game, path: str) -> Agent:
     # Imported here: policies need the extra [train], the other agents do not.
-    from .policy import PolicyAgent
-
-    agent: Agent = PolicyAgent.load(path, game)
-    return agent
+    try:
+        from .policy import PolicyAgent
+    except ModuleNotFoundError as error:
+        raise OptionError(f"agent {path!r} needs {error.name}: pip install 'deckhand-rl[train]'") from None
+    return PolicyAgent.load(path, game)

@@ -1,10 +1,11 @@
-"""Rule agents, one module a game.
+"""Rule agents, one module a game, named like the game.
 
 Such a module holds ``AGENTS``, a dict from an agent's name to its kind (1, 2, ...) and the default values of its numeric parameters, and
 the kernel ``decide(kind, view, mask, rng, params) -> action`` (see :mod:`deckhand.agents.loops`). The first agent is the game's baseline.
 """
 
 import importlib
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -60,5 +61,5 @@ def _nothing(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
     return -1
 
 
-for _name in ("alle_in_die_boote", "flotsam_fight", "keltis", "piraten_pitt"):
-    register_rules(_name, f"{__name__}.{_name}")
+for _module in pkgutil.iter_modules(__path__):
+    register_rules(_module.name, f"{__name__}.{_module.name}")

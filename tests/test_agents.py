@@ -1,0 +1,195 @@
+"""Agents: by name, legal, seeded, blind to what their seat cannot know."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+from deckhand.agents import HumanAgent, RuleAgent, agent_names, default_agent, make_agent, register_rules, show_turns
+from deckhand.agents.rules import flotsam_fight as flotsam_rules
+from deckhand.envs import game_names, get_game
+from deckhand.envs.core import IllegalAction, OptionError, Position
+from deckhand.envs.flotsam_fight.table import FlotsamFight
+
+ROW = np.zeros(1, np.int64)
+RULES = [(game, rule) for game in game_names() for rule in agent_names(game) if rule != "random"]
+
+
+def act(agent, position):
+    return int(agent.act(show_turns(position.game, position.states, ROW, agent))[0])
+
+
+def flotsam(hands, tops=None, options=None):
+    """A two-player position, seat 0 to move: hands as card values, tops as boat -> value."""
+    position = Position.new(get_game("flotsam_fight"), 2, options or {}, 1)
+    s = position.record
+    values = [c for c in range(3, 99) if any(c % b == 0 for b in range(3, 11))]
+    s["place"][:] = 6
+    for seat, hand in enumerate(hands):
+        s["hand_size"][seat] = len(hand)
+        for k, value in enumerate(sorted(hand)):
+            s["hand"][seat][k] = values.index(value)
+            s["place"][values.index(value)] = seat
+    for boat, value in (tops or {}).items():
+        s["top"][boat - 3] = value
+        s["place"][values.index(value)] = 7
+    deck = [c for c in range(64) if s["place"][c] == 6]
+    position.states["deck_size"][0] = len(deck)
+    s["deck"][: len(deck)] = deck
+    position.states["active"][0] = len(tops or {})
+    position.states["last_player"][0] = 1
+    position.states["to_move"][0] = 0
+    return position
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_every_agent_name_makes_an_agent(name):
+    names = agent_names(name)
+    assert names[0] == "random"
+    assert default_agent(name) == (names[1] if len(names) > 1 else "random")
+    for agent_name in names:
+        assert make_agent(name, agent_name).name == agent_name
+        assert make_agent(get_game(name), f"{name}:{agent_name}").name == agent_name
+        assert make_agent(name, f"{get_game(name).id}:{agent_name}").name == agent_name
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("lowest", ["unknown agent 'lowest'", "random", "low", "strong", ".safetensors"]),
+        ("", ["unknown agent ''"]),
+        ("keltis:low", ["another game", "flotsam_fight"]),
+        ("low(1)", ["'low'", "0 parameters"]),
+        ("low(x)", ["numbers"]),
+        ("random(1)", ["'random'", "no parameters"]),
+        ("no/such/folder", ["unknown agent"]),
+    ],
+)
+def test_wrong_specs_are_refused_in_one_clear_line(spec, words):
+    with pytest.raises(OptionError) as caught:
+        make_agent("flotsam_fight", spec)
+    for word in words:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_weights_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"missing|read"):
+        make_agent("flotsam_fight", str(tmp_path / "none.safetensors"))
+
+
+def test_parameters_replace_the_first_defaults():
+    class Game(FlotsamFight):
+        name = "flotsam_with_numbers"
+
+    game = Game()
+    module = types.ModuleType("rules_with_numbers")
+    module.AGENTS = {"counter": (1, (0.5, 2.0, 3.0))}
+    module.decide = flotsam_rules.decide
+    sys.modules[module.__name__] = module
+    try:
+        register_rules(game.name, module.__name__)
+        agent = make_agent(game, "counter(0.25, 4)")
+        assert agent.name == "counter(0.25,4)"
+        assert agent.params.tolist() == [0.25, 4.0, 3.0]
+        assert make_agent(game, "counter").params.tolist() == [0.5, 2.0, 3.0]
+        with pytest.raises(OptionError, match="3 parameters at most, not 4"):
+            make_agent(game, "counter(1,2,3,4)")
+    finally:
+        del sys.modules[module.__name__]
+
+
+def test_a_game_without_rule_agents_has_the_random_one():
+    class Game(FlotsamFight):
+        name = "flotsam_without_rules"
+
+    game = Game()
+    assert agent_names(game) == ["random"]
+    assert default_agent(game) == "random"
+    with pytest.raises(OptionError, match="the rule agents are: none"):
+        RuleAgent(game, "low")
+
+
+@pytest.mark.parametrize(("name", "rule"), RULES)
+def test_rule_agents_play_legally_in_every_player_count_and_see_nothing_hidden(name, rule):
+    """The true position and worlds redrawn from the seat's view give the same decision from the same generator state."""
+    game = get_game(name)
+    for players in range(game.min_players, game.max_players + 1):
+        agent, twin = make_agent(game, rule), make_agent(game, rule)
+        chance = np.random.default_rng(players)
+        position = Position.new(game, players, {}, 100 + players)
+        for decision in range(80):
+            if position.is_over:
+                break
+            agent.reset(decision)
+            action = act(agent, position)
+            if decision % 4 == 0:
+                twin.reset(decision)
+                assert act(twin, position.resample(position.to_move, decision)) == action
+            # Every third decision is random, so that odd positions are seen too.
+            position.apply(int(chance.choice(position.legal_actions())) if decision % 3 == 2 else action)
+
+
+@pytest.mark.parametrize(("name", "rule"), [*RULES, *((game, "random") for game in game_names())])
+def test_agents_repeat_after_reset_and_touch_no_global_generator(name, rule):
+    game = get_game(name)
+    agent = make_agent(game, rule)
+    states = game.deal(game.max_players, {}, range(16))
+    before = np.random.get_state()[1].tobytes()  # noqa: NPY002
+    answers = []
+    for seed in (5, 5):
+        agent.reset(seed)
+        answers.append(agent.act(show_turns(game, states, np.arange(16), agent)).tolist())
+    assert answers[0] == answers[1]
+    assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002
+
+
+def test_batched_decisions_equal_single_ones():
+    game = get_game("flotsam_fight")
+    states = game.deal(4, {}, range(32))
+    for rule in ("low", "strong"):
+        agent = make_agent(game, rule)
+        together = agent.act(show_turns(game, states, np.arange(32), agent))
+        alone = [int(agent.act(show_turns(game, states, np.array([i]), agent))[0]) for i in range(32)]
+        assert together.tolist() == alone
+
+
+def test_low_plays_the_lowest_card_with_the_smallest_jump():
+    low = make_agent("flotsam_fight", "low")
+    # Of boats 3 and 4 the higher top is nearer.
+    position = flotsam([[12, 60], [50, 63]], {3: 9, 4: 8})
+    assert position.action_to_string(act(low, position)) == "12>3"
+    # An inactive boat counts as 0: the active one is nearer, whatever its number.
+    position = flotsam([[12, 60], [50, 63]], {4: 4})
+    assert position.action_to_string(act(low, position)) == "12>4"
+    # Of inactive boats the lowest number.
+    position = flotsam([[12, 60], [50, 63]])
+    assert position.action_to_string(act(low, position)) == "12>3"
+    # It passes only when nothing is legal.
+    position = flotsam([[7, 11 * 3], [50, 63]], {4: 8, 5: 10})
+    assert position.action_to_string(act(low, position)) == "pass"
+
+
+def test_strong_plays_its_last_card():
+    strong = make_agent("flotsam_fight", "strong")
+    position = flotsam([[96], [50, 63]], {3: 9, 4: 8})
+    assert position.action_to_string(act(strong, position)).startswith("96>")
+
+
+def test_human_agent_asks_for_one_turn_at_a_time():
+    game = get_game("flotsam_fight")
+    states = game.deal(3, {}, range(4))
+    asked = []
+
+    def ask(turns):
+        asked.append(turns)
+        return int(np.flatnonzero(turns.masks[0])[-1])
+
+    human = HumanAgent(ask)
+    turns = show_turns(game, states, np.arange(4), human)
+    actions = human.act(turns)
+    assert [len(t) for t in asked] == [1] * 4
+    assert [int(t.seats[0]) for t in asked] == states["to_move"].tolist()
+    assert all(turns.masks[i, a] for i, a in enumerate(actions))
+    with pytest.raises(IllegalAction, match="human chose action 136"):
+        HumanAgent(lambda turns: 136).act(turns)

@@ -1,0 +1,282 @@
+"""Playing many games, and ``simulate``: what happens when given agents sit in given seats."""
+
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..agents import RuleAgent
+from ..agents.rules import rule_set
+from ..envs.core import Game, IllegalAction, OptionError
+from ..envs.core.agent import Agent, RandomAgent, show_turns
+from ..envs.core.options import Options, check_seed
+from ..envs.core.rng import derive_seed
+from .progress import Report
+from .statistics import Figure, quantiles, standard_error, table_text, wilson
+from .tables import Grid
+
+CHUNK = 1024
+"""Games that are in memory at once."""
+AGENT_STREAM = 2**41
+"""Agents' own random numbers come from ``derive_seed(seed, AGENT_STREAM + j)``; deals count from 0 (or from ``EVALUATION_STREAM``)."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Finished games, one a row."""
+
+    scores: NDArray[np.int64]
+    """(games, players)."""
+    winners: NDArray[np.bool_]
+    """(games, players)."""
+    returns: NDArray[np.float64]
+    """(games, players)."""
+    truncated: NDArray[np.bool_]
+    """(games,)."""
+    decisions: NDArray[np.int64]
+    """(games,)."""
+    extra: dict[str, NDArray[Any]]
+    """The numbers and flags of ``Game.extra_outcome``, (games,) each: bool or float64."""
+
+    @classmethod
+    def read(cls, game: Game, states: NDArray[Any]) -> "Outcomes":
+        """The outcomes of an array of finished games with one player count."""
+        n = int(states["players"][0])
+        rows = [game.extra_outcome(s) for s in states]
+        extra: dict[str, NDArray[Any]] = {}
+        for name, value in rows[0].items():
+            if isinstance(value, (bool, int, float)):
+                extra[name] = np.array([row[name] for row in rows], bool if isinstance(value, bool) else np.float64)
+        return cls(
+            states["score"][:, :n].astype(np.int64),
+            states["winner"][:, :n] != 0,
+            states["returns"][:, :n].astype(np.float64),
+            states["truncated"] != 0,
+            states["decisions"].astype(np.int64),
+            extra,
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
+        """All games of ``parts`` in order."""
+        fields = {name: np.concatenate([getattr(p, name) for p in parts]) for name in cls.__dataclass_fields__ if name != "extra"}
+        return cls(**fields, extra={name: np.concatenate([p.extra[name] for p in parts]) for name in parts[0].extra})
+
+    def win_shares(self) -> NDArray[np.float64]:
+        """What each seat won, (games, players): a win shared by k seats counts 1/k, a game without a winner nothing."""
+        return self.winners / np.maximum(self.winners.sum(axis=1, keepdims=True), 1)
+
+
+def play_games(
+    game: Game,
+    agents: Sequence[Agent],
+    seating: NDArray[np.int64],
+    *,
+    options: Mapping[str, Any] | Options,
+    seeds: Sequence[int],
+    seed: int,
+    compiled: bool | None = None,
+) -> Iterator[Outcomes]:
+    """Play one game for each of ``seeds`` and yield the outcomes, up to ``CHUNK`` games at a time.
+
+    ``seating`` (games, players) holds indexes into ``agents``. The agents' own randomness starts from ``seed``. Games between rule agents
+    and random agents run inside compiled code; ``compiled=False`` plays them as any others, all games of a chunk side by side.
+    """
+    n = game.check_players(seating.shape[1])
+    options = game.parse_options(options)
+    if compiled is None:
+        compiled = all(type(a) in (RandomAgent, RuleAgent) for a in agents)
+    for j, agent in enumerate(agents):
+        if isinstance(agent, (RandomAgent, RuleAgent)) and agent.game is not game:
+            raise OptionError(f"agent {agent.name!r} is for {agent.game.name}, not {game.name}")
+        agent.reset(derive_seed(seed, AGENT_STREAM + 1 + j))
+    for first in range(0, len(seeds), CHUNK):
+        part = slice(first, first + CHUNK)
+        states = game.deal(n, options, seeds[part])
+        if compiled:
+            _play_compiled(game, states, first, agents, seating[part], derive_seed(seed, AGENT_STREAM))
+        else:
+            _play_batch(game, states, agents, seating[part])
+        yield Outcomes.read(game, states)
+
+
+def _play_compiled(game: Game, states: NDArray[Any], first: int, agents: Sequence[Agent], seating: NDArray[np.int64], seed: int) -> None:
+    rules = rule_set(game)
+    kinds = np.array([a.kind if isinstance(a, RuleAgent) else 0 for a in agents], np.int64)
+    params = np.array([a.params if isinstance(a, RuleAgent) else np.zeros(rules.width) for a in agents])
+    scratch = game.allocate(1)
+    mask = np.zeros(game.num_actions, np.bool_)
+    rules.loops.play(states, first, kinds[seating], params[seating], seed, scratch, mask)
+
+
+def _play_batch(game: Game, states: NDArray[Any], agents: Sequence[Agent], seating: NDArray[np.int64]) -> None:
+    while True:
+        rows = np.flatnonzero(states["to_move"] >= 0)
+        if len(rows) == 0:
+            return
+        players = seating[rows, states["to_move"][rows]]
+        actions = np.empty(len(rows), np.int64)
+        for j in np.unique(players):
+            own = players == j
+            turns = show_turns(game, states, rows[own], agents[j])
+            allowed = turns.masks.copy()
+            chosen = np.asarray(agents[j].act(turns)).astype(np.int64, casting="same_kind")
+            bad = game.loops.find_illegal(allowed, chosen)
+            if bad >= 0:
+                legal = ", ".join(map(str, np.flatnonzero(allowed[bad])))
+                raise IllegalAction(f"agent {agents[j].name!r} chose action {chosen[bad]}; legal are: {legal}")
+            actions[own] = chosen
+        game.loops.advance_rows(states, rows, actions)
+
+
+def check_count(name: str, value: int) -> int:
+    """A number of deals or games that a spread can be estimated from: 2 at least, else :class:`OptionError`."""
+    if value < 2:
+        raise OptionError(f"{name} cannot be {value}: it must be 2 at least")
+    return value
+
+
+def versions(game: Game) -> dict[str, str]:
+    """What a result was computed with."""
+    return {
+        "game": game.id,
+        "deckhand": version("deckhand-rl"),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "python": platform.python_version(),
+    }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A quantity over independent games."""
+
+    mean: float
+    standard_error: float
+    quantiles: dict[str, float]
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> "Summary":
+        """Of one value a game."""
+        return cls(float(np.mean(values)), standard_error(values), quantiles(values))
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"mean", "standard_error", "quantiles"}``."""
+        return {"mean": self.mean, "standard_error": self.standard_error, "quantiles": self.quantiles}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What :func:`simulate` found."""
+
+    game: Game
+    agents: list[str]
+    """By seat."""
+    options: Options
+    seed: int
+    outcomes: Outcomes
+    seconds: float
+
+    @property
+    def seats(self) -> list[tuple[str, int]]:
+        """Rows of the report, (name, seat): one a seat, or one for the team of a cooperative game."""
+        n = self.outcomes.scores.shape[1]
+        if self.game.cooperative:
+            return [("team" if n > 1 else "player", 0)]
+        return [(f"player {seat}", seat) for seat in range(n)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON (``deckhand/simulation/1``).
+
+        ``seats``: for each seat (or the team) ``score`` and ``return`` as summaries and the proportion ``win_rate`` (a shared win counts
+        for each winner). ``per_game``: ``decisions``, ``truncated`` and the game's own numbers (summaries) and flags (proportions). A
+        summary is ``{"mean", "standard_error", "quantiles": {"0", "5", "25", "50", "75", "95", "100"}}``, a proportion
+        ``{"mean", "low", "high"}`` with Wilson's 95 % interval.
+        """
+        o = self.outcomes
+        seats = []
+        for name, seat in self.seats:
+            score, returns, wins = self._seat(seat)
+            seats.append({"name": name, "score": score.to_json(), "return": returns.to_json(), "win_rate": wins.to_json()})
+        return {
+            "schema": "deckhand/simulation/1",
+            "game": self.game.id,
+            "players": o.scores.shape[1],
+            "options": self.options.model_dump(),
+            "agents": self.agents,
+            "seed": self.seed,
+            "games": len(o.scores),
+            "decisions": int(o.decisions.sum()),
+            "seats": seats,
+            "per_game": {name: value.to_json() for name, value in self._per_game().items()},
+            "versions": versions(self.game),
+            "seconds": self.seconds,
+        }
+
+    def grids(self) -> list[Grid]:
+        """The report as tables: one quantity a row."""
+        rows: list[Sequence[str]] = []
+        for name, seat in self.seats:
+            score, returns, wins = self._seat(seat)
+            rows += [(f"{name}: score", *_cells(score)), (f"{name}: return", *_cells(returns)), (f"{name}: wins", *_cells(wins))]
+        rows += [(name, *_cells(value)) for name, value in self._per_game().items()]
+        chosen = ", ".join(f"{k}={v}" for k, v in self.options.model_dump().items())
+        games = f"{len(self.outcomes.scores):,} games of {', '.join(self.agents)}, seed {self.seed}"
+        header = ("", "mean ± SE, or rate", "5/25/50/75/95 %", "min .. max")
+        return [Grid(f"{self.game.id}; {chosen}\n{games}", header, rows)]
+
+    def _seat(self, seat: int) -> tuple[Summary, Summary, Figure]:
+        o = self.outcomes
+        return Summary.of(o.scores[:, seat]), Summary.of(o.returns[:, seat]), wilson(int(o.winners[:, seat].sum()), len(o.scores))
+
+    def _per_game(self) -> dict[str, Summary | Figure]:
+        o = self.outcomes
+        found: dict[str, Summary | Figure] = {}
+        for name, values in (*o.extra.items(), ("decisions", o.decisions), ("truncated", o.truncated)):
+            found[name] = wilson(int(values.sum()), len(values)) if values.dtype == bool else Summary.of(values)
+        return found
+
+
+def simulate(
+    game: Game,
+    agents: Sequence[Agent],
+    *,
+    num_players: int,
+    options: Mapping[str, Any] | Options,
+    games: int,
+    seed: int,
+    progress: Report | None = None,
+) -> Simulation:
+    """Play ``games`` independent games, game ``k`` from the seed ``derive_seed(seed, k)``.
+
+    One agent plays all seats, several play one seat each. :class:`OptionError` for any other number of agents or fewer than 2 games.
+    """
+    started = time.perf_counter()
+    n = game.check_players(num_players)
+    if len(agents) not in (1, n):
+        raise OptionError(f"{game.name}: {len(agents)} agents cannot sit in {n} seats: name one agent for all seats, or one a seat")
+    seeds = [int(derive_seed(check_seed(seed), k)) for k in range(check_count("games", games))]
+    options = game.parse_options(options)
+    seating = np.tile(np.arange(n) % len(agents), (games, 1))
+    parts: list[Outcomes] = []
+    done, total = 0, 0
+    for part in play_games(game, agents, seating, options=options, seeds=seeds, seed=seed):
+        parts.append(part)
+        done += len(part.scores)
+        total += int(part.scores[:, 0].sum())
+        if progress:
+            progress(done, games, f"mean score {total / done:.2f}")
+    names = [agents[int(j)].name for j in seating[0]]
+    return Simulation(game, names, options, seed, Outcomes.join(parts), time.perf_counter() - started)
+
+
+def _cells(value: Summary | Figure) -> tuple[str, str, str]:
+    if isinstance(value, Figure):
+        return value.text(percent=True), "", ""
+    extremes = f"{value.quantiles['0']:g} .. {value.quantiles['100']:g}"
+    return f"{value.mean:.2f} ± {value.standard_error:.2f}", table_text(value.quantiles), extremes

@@ -1,0 +1,90 @@
+"""Estimates with intervals. Needs NumPy only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+CONFIDENCE = 0.95
+"""Of every interval that the project reports."""
+RESAMPLES = 2000
+QUANTILES = (0, 5, 25, 50, 75, 95, 100)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An estimate and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float]:
+        """``{"mean", "low", "high"}``."""
+        return {"mean": self.mean, "low": self.low, "high": self.high}
+
+    def text(self, percent: bool = False) -> str:
+        """The figure for people, as a share of hundred if ``percent``."""
+        if percent:
+            return f"{100 * self.mean:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def wilson(successes: float, trials: int, confidence: float = CONFIDENCE) -> Figure:
+    """A proportion of independent trials with Wilson's score interval."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = successes / trials
+    scale = 1 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / scale
+    half = z / scale * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    # The exact bounds of 0 and 1 are 0 and 1: rounding must not move them past the estimate.
+    return Figure(share, min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share))
+
+
+def bootstrap(columns: ArrayLike, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0) -> list[Figure]:
+    """The mean of every column of ``columns`` (units, k), with percentile bootstrap intervals.
+
+    The rows are what was drawn independently, here the deals: whole rows are drawn again, so whatever was measured on one deal stays
+    together. The same ``seed`` gives the same interval.
+    """
+    data = np.asarray(columns, np.float64)
+    units = len(data)
+    rng = np.random.default_rng(seed)
+    means = np.empty((resamples, data.shape[1]))
+    # Around the first row, so that the means of a constant column come out exactly.
+    centred = data - data[0]
+    for i in range(resamples):
+        means[i] = np.bincount(rng.integers(units, size=units), minlength=units) @ centred
+    tail = 50 * (1 - confidence)
+    low, high = data[0] + np.percentile(means / units, [tail, 100 - tail], axis=0)
+    centre = data[0] + centred.mean(axis=0)
+    return [Figure(float(m), float(a), float(b)) for m, a, b in zip(centre, low, high, strict=True)]
+
+
+def share(column: NDArray[Any], interval: Figure) -> Figure:
+    """A share's bootstrapped interval, except where every unit has the share 0 or every unit has 1.
+
+    A bootstrap is blind there: it is replaced by Wilson's interval for as many trials as there are units.
+    """
+    if np.all(column == 0) or np.all(column == 1):
+        return wilson(float(column.sum()), len(column))
+    return interval
+
+
+def quantiles(values: NDArray[Any]) -> dict[str, float]:
+    """Minimum, 5, 25, 50, 75, 95 % quantile and maximum; the keys are the per cents."""
+    return dict(zip(map(str, QUANTILES), (float(q) for q in np.percentile(values, QUANTILES)), strict=True))
+
+
+def standard_error(values: NDArray[Any]) -> float:
+    """Of the mean of independent values; needs two of them at least."""
+    return float(np.std(values, ddof=1) / sqrt(len(values)))
+
+
+def table_text(summary: dict[str, float], names: Sequence[str] = ("5", "25", "50", "75", "95")) -> str:
+    """Some of :func:`quantiles` for people."""
+    return "/".join(f"{summary[name]:g}" for name in names)

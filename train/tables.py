@@ -1,0 +1,29 @@
+"""Result tables, once for the screen and for Markdown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts; the first column names the row."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def to_rich(self) -> Table:
+        """For the terminal."""
+        table = Table(title=self.title, title_justify="left")
+        for i, name in enumerate(self.header):
+            table.add_column(name, justify="right" if i else "left")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def to_markdown(self) -> str:
+        """For a page; ends with a line break."""
+        lines = [f"**{self.title}**", "", self.header, ["---", *["---:"] * (len(self.header) - 1)], *self.rows]
+        return "".join((line if isinstance(line, str) else f"| {' | '.join(line)} |") + "\n" for line in lines)
