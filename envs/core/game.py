@@ -57,8 +57,10 @@ def record_dtype(max_players: int, log_size: int, fields: Sequence[tuple[Any, ..
     taken = [f[0] for f in fields if hasattr(np.record, f[0])]
     if taken:
         raise ValueError(f"record fields cannot be named {taken}: NumPy's records have attributes of that name")
-    # Wide fields first: no padding between fields, so that equal games are equal bytes.
-    return np.dtype(sorted([*header, *fields], key=lambda f: -np.dtype(f[1]).itemsize), align=True)
+    # Wide fields first and the end filled up: no byte outside the fields, so that equal games are equal bytes.
+    ordered = sorted([*header, *fields], key=lambda f: -np.dtype(f[1]).itemsize)
+    missing = np.dtype(ordered, align=True).itemsize - np.dtype(ordered).itemsize
+    return np.dtype([*ordered, ("padding", np.int8, (missing,))] if missing else ordered, align=True)
 
 
 class Game:
