@@ -1,5 +1,6 @@
 """Game records: written, read, replayed, refused when damaged."""
 
+import contextlib
 import json
 import os
 import random
@@ -274,6 +275,38 @@ def test_damage_is_found(damage, chance):
     assert words in message
     assert "\n" not in message
     assert len(message) < 2000
+
+
+def random_damage(lines: list[str], generator: random.Random) -> list[str]:
+    """The record with one line dropped, doubled, exchanged with the next or cut, or one character changed."""
+    i = generator.randrange(len(lines) - 1)
+    line = lines[i]
+    k = generator.randrange(len(line))
+    return generator.choice(
+        [
+            lines[:i] + lines[i + 1 :],
+            lines[: i + 1] + lines[i:],
+            [*lines[:i], lines[i + 1], line, *lines[i + 2 :]],
+            [*lines[:i], line[:k] + "\n", *lines[i + 1 :]],
+            [*lines[:i], line[:k] + generator.choice('09aA["{}],:-\n ') + line[k + 1 :], *lines[i + 1 :]],
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_random_damage_is_refused_and_never_breaks_the_reader(name):
+    path = min((path for path in GOLDEN if path.stem.startswith(name)), key=lambda path: path.stat().st_size)
+    sound = path.read_text().splitlines(keepends=True)
+    generator = random.Random(name)
+    for _ in range(60):
+        lines = random_damage(sound, generator)
+        if lines == sound:
+            continue
+        with pytest.raises(RecordError, match=r"^line \d+: "):
+            [list(replay(record)) for record in read_records(lines)]
+        # Chance may have done what the damage says.
+        with contextlib.suppress(RecordError):
+            [list(replay(record, "given")) for record in read_records(lines)]
 
 
 def test_the_sound_record_is_sound():
