@@ -15,12 +15,11 @@ from functools import partial
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt
 
 from .errors import IllegalAction, OptionError
 from .game import Game
 from .position import Position
-from .registry import get_game
+from .registry import game_names, get_game
 from .rng import MAX_SEED, derive_seed
 
 DECISION_LIMIT = 200_000
@@ -54,6 +53,8 @@ class CheckReport:
     """Positions drawn by ``resample``."""
     differing: int = 0
     """Drawn positions that differ from the truth in a hidden fact."""
+    varying: int = 0
+    """Pairs of seeds that drew two different positions."""
     hidden: int = 0
     """Views that hide something beside the generator."""
     longest_log: int = 0
@@ -78,17 +79,17 @@ def option_sets(game: Game, num_players: int) -> list[dict[str, Any]]:
 
 
 def _values(info: Any) -> list[Any]:
-    m: Any
     annotation = info.annotation
     if annotation is bool:
         return [False, True]
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
     if annotation is int:
-        bounds: list[Any] = []
-        for m in info.metadata:
-            bounds += [m.ge] if isinstance(m, Ge) else [m.gt + 1] if isinstance(m, Gt) else []
-            bounds += [m.le] if isinstance(m, Le) else [m.lt - 1] if isinstance(m, Lt) else []
+        bounds = []
+        for constraint in info.metadata:
+            for name, inward in (("ge", 0), ("gt", 1), ("le", 0), ("lt", -1)):
+                if hasattr(constraint, name):
+                    bounds.append(getattr(constraint, name) + inward)
         return bounds
     if type(None) in get_args(annotation):
         return [None]
@@ -115,6 +116,8 @@ def check_game(
     """
     game = get_game(game) if isinstance(game, str) else game
     report = CheckReport(game.id)
+    if game.name not in game_names() or get_game(game.name) is not game:
+        raise CheckFailed(f"{game.id}: register the game first; pickled positions find it by its name {game.name!r}")
     counts = range(game.min_players, game.max_players + 1) if players is None else [game.check_players(players)]
     for n in counts:
         for chosen in option_sets(game, n) if options is None else [dict(options)]:
@@ -122,10 +125,12 @@ def check_game(
             run.guard(run.check_inputs)
             run.guard(run.check_seeds, seed)
             for k in range(games):
-                run.guard(run.check_one_game, derive_seed(seed, k))
+                run.guard(run.check_one_game, int(derive_seed(seed, k)))
             run.guard(run.check_batch, seed)
     if report.hidden and not report.differing:
         raise CheckFailed(f"{game.id}: resample always gives the true position although views hide something")
+    if report.hidden and not report.varying:
+        raise CheckFailed(f"{game.id}: resample must draw among the worlds that fit, but two seeds never gave two worlds")
     return report
 
 
@@ -171,7 +176,8 @@ class _Run:
         except CheckFailed:
             raise
         except Exception as error:
-            raise CheckFailed(f"{self.where()}: {type(error).__name__}: {error}") from error
+            text = " ".join(str(error).split())
+            raise CheckFailed(f"{self.where()}: {type(error).__name__}: {text}") from error
 
     # Before the first decision.
 
@@ -404,14 +410,15 @@ class _Run:
             self.report.hidden += self.facts(p) != view.states.tobytes()
             if p.is_over:
                 continue
-            for _ in range(2):
-                self.check_world(p, seat, view, self.rng.randrange(MAX_SEED))
+            first, second = (self.check_world(p, seat, view, self.rng.randrange(MAX_SEED)) for _ in range(2))
+            self.report.varying += first != second
 
-    def check_world(self, p: Position, seat: int, view: Position, seed: int) -> None:
+    def check_world(self, p: Position, seat: int, view: Position, seed: int) -> bytes:
         """A drawn world cannot be told from the truth by the seat, and it is a proper game."""
         world = p.resample(seat, seed)
+        facts = self.facts(world)
         self.report.worlds += 1
-        self.report.differing += self.facts(world) != self.facts(p)
+        self.report.differing += facts != self.facts(p)
         self.require(world == view.resample(seat, seed), f"resample must depend only on what seat {seat} knows and the seed")
         self.require(world.view(seat) == view, f"a drawn world must look the same to seat {seat}")
         self.require(
@@ -435,6 +442,7 @@ class _Run:
         self.check_header(world)
         if self.invariant:
             self.invariant(world)
+        return facts
 
     def check_drawing(self, p: Position) -> None:
         """Text and drawing of every view and of the whole position; no display is needed."""
