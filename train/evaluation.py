@@ -118,6 +118,9 @@ class Evaluation:
         setting = f"{self.game.id}, {self.num_players} players; {chosen}"
         what = f"{self.deals:,} deals, " + ("each agent on every deal" if self.game.cooperative else f"{self.games:,} games, seats rotated")
         grids = [_grid(f"{setting}\n{what}, seed {self.seed}; 95 % intervals", self.rows)]
+        spread = [(f"{row.agent}: {name}", table_text(values)) for row in self.rows for name, values in row.quantiles.items()]
+        if spread:
+            grids.append(Grid("over the deals", ("", "5/25/50/75/95 %"), spread))
         if self.by_seat:
             cells = [(f"player {seat}", figure.text(percent=True)) for seat, figure in enumerate(self.by_seat)]
             grids.append(Grid(f"{self.rows[0].agent} by seat (fair share {100 / self.num_players:.1f} %)", ("", "win share"), cells))
@@ -234,6 +237,9 @@ def _competitive(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: 
     table = [{name: figures[i * width + j] for i, name in enumerate(values)} for j in range(width)]
     for j in range(len(agents)):
         table[j]["win_share"] = share(columns[j], figures[j])
+    if np.all(np.abs(columns[len(agents)]) == 1):  # won or lost everything: no blinder here than in the win share
+        certain = wilson(float((columns[len(agents)] + 1).sum() / 2), len(columns[0]))
+        table[-1]["win_share"] = Figure(2 * certain.mean - 1, 2 * certain.low - 1, 2 * certain.high - 1)
     by_seat = [share(columns[j - n], figures[j - n]) for j in range(n)]
     rows = [Row(a.name, "opponent" if j else "agent", table[j], {}) for j, a in enumerate(agents)]
     reduction = {}
@@ -307,8 +313,4 @@ def _grid(title: str, rows: Sequence[Row]) -> Grid:
         header.append(name.replace("_", " "))
         for line, row in zip(cells, rows, strict=True):
             line.append(row.figures[name].text(percent=name in ("win_share", "win_rate")))
-        if name in rows[0].quantiles and name != "return":
-            header.append(f"{name.replace('_', ' ')} 5/25/50/75/95 %")
-            for line, row in zip(cells, rows, strict=True):
-                line.append(table_text(row.quantiles[name]))
     return Grid(title, header, cells)
