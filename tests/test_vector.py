@@ -1,5 +1,7 @@
 import copy
 import pickle
+import subprocess
+import sys
 import tracemalloc
 
 import deckhand.envs
@@ -213,3 +215,12 @@ def test_no_memory_growth():
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 100_000
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_gymnasium_ids_need_no_import_of_their_own(name):
+    # Gymnasium imports the part before the colon; in a new process nothing else has.
+    env_id = f"deckhand.envs:deckhand/{deckhand.envs.game_ids()[name]}"
+    code = f"import gymnasium; print(gymnasium.make({env_id!r}).reset(seed=1)[0].shape)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == str((deckhand.envs.get_game(name).layout.size,))
