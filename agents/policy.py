@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -184,7 +185,7 @@ def _read_layers(path: Path, card: Card) -> Layers:
         raise PolicyError(f"{path} is not a safetensors file: {error}") from None
     layers = []
     sizes = [card.observation_size, *card.hidden, card.num_actions]
-    for i, (width, out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (width, out) in enumerate(pairwise(sizes)):
         weight, bias = tensors.get(f"actor.{i}.weight"), tensors.get(f"actor.{i}.bias")
         if weight is None or bias is None or weight.shape != (out, width) or bias.shape != (out,):
             raise PolicyError(f"{path} does not hold the network of its card: layer {i} is not {width} x {out}")

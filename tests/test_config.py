@@ -1,8 +1,9 @@
 """Training configurations: what is read, what is refused, and how the errors say it."""
 
+from importlib.resources import files
+
 import pytest
 import yaml
-
 from deckhand.train.config import ConfigError, dump_config, load_config, shipped_configs
 
 
@@ -30,7 +31,8 @@ def test_shipped_configs_are_valid_and_survive_being_written(name, tmp_path):
 def test_shipped_configs_name_every_key():
     # A reader of flotsam.yaml sees every setting that exists, none is a hidden default.
     with_defaults = load_config("flotsam").model_dump()
-    text = "\n".join(line.split("#")[0] for line in open("configs/flotsam.yaml"))
+    source = files("deckhand.configs").joinpath("flotsam.yaml").read_text()
+    text = "\n".join(line.split("#")[0] for line in source.splitlines())
 
     def keys(values):
         for key, value in values.items():

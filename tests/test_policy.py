@@ -3,10 +3,10 @@
 import json
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
-
 from deckhand.agents import Turns, make_agent
 from deckhand.agents.policy import Card, PolicyAgent, PolicyError, save_policy
 from deckhand.envs.core import DeckhandError, get_game
@@ -23,10 +23,7 @@ def game():
 def random_layers(game, seed=0):
     rng = np.random.default_rng(seed)
     sizes = [game.layout.size, *HIDDEN, game.num_actions]
-    return [
-        (rng.normal(size=(n, m), scale=m**-0.5).astype(np.float32), rng.normal(size=n).astype(np.float32))
-        for m, n in zip(sizes[:-1], sizes[1:], strict=True)
-    ]
+    return [(rng.normal(size=(n, m), scale=m**-0.5).astype(np.float32), rng.normal(size=n).astype(np.float32)) for m, n in pairwise(sizes)]
 
 
 @pytest.fixture
@@ -141,5 +138,7 @@ def test_turns_of_another_game_are_refused(folder):
 
 
 def test_inference_needs_no_torch(folder):
-    program = f"import sys; from deckhand.agents import make_agent; make_agent('flotsam_fight', {str(folder)!r}); print('torch' in sys.modules)"
+    program = (
+        f"import sys; from deckhand.agents import make_agent; make_agent('flotsam_fight', {str(folder)!r}); print('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -197,7 +197,7 @@ def dump_config(config: TrainConfig) -> str:
 
 def _parse(label: str, text: str) -> Any:
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 (a SafeLoader)
+        return yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -270,4 +270,6 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
         if every < rollout:
             raise ConfigError(f"{label}: {key} cannot be {every}: one rollout, games x steps, has {rollout} steps already")
     if config.evaluation.seed == config.evaluation.final_seed:
-        raise ConfigError(f"{label}: evaluation.final_seed cannot be {config.evaluation.seed}: the final deals must not be those of evaluation.seed")
+        raise ConfigError(
+            f"{label}: evaluation.final_seed cannot be {config.evaluation.seed}: the final deals must not be those of evaluation.seed"
+        )

@@ -1,0 +1,200 @@
+"""Training runs: what they leave behind, that they repeat exactly, and that a killed run resumes as if nothing had happened."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from deckhand.agents import RandomAgent, make_agent
+from deckhand.agents.policy import PolicyAgent
+from deckhand.envs.core import DeckhandError, get_game
+from deckhand.train.config import load_config
+from deckhand.train.evaluation import evaluate
+from deckhand.train.opponents import OpponentPool
+from deckhand.train.ppo import Trainer
+from deckhand.train.runs import RunFolder
+from rich.console import Console
+
+FILES = {
+    "config.yaml",
+    "versions.json",
+    "metrics.jsonl",
+    "timing.jsonl",
+    "curve.png",
+    "policy.safetensors",
+    "policy.json",
+    "evaluation.json",
+    "evaluation.md",
+}
+
+
+def train(parent, *changes, config="smoke"):
+    """One run, in this process."""
+    chosen = load_config(config, changes)
+    folder = RunFolder.create(parent, chosen)
+    with open(os.devnull, "w") as nowhere:
+        Trainer(chosen, folder, Console(file=nowhere)).run()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The run of the smoke config."""
+    return train(tmp_path_factory.mktemp("runs"))
+
+
+def test_a_run_leaves_every_file(finished):
+    assert {path.name for path in finished.path.iterdir() if path.is_file()} == FILES
+    assert list((finished.path / "tensorboard").iterdir())
+    assert (finished.path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert load_config(str(finished.path / "config.yaml")) == load_config("smoke")
+    report = json.loads((finished.path / "evaluation.json").read_text())
+    assert [e["agents"] for e in report["evaluations"]] == [
+        ["policy", "random"],
+        ["policy", "low"],
+        ["policy (stochastic)", "random"],
+        ["policy (stochastic)", "low"],
+    ]
+    assert report["evaluations"][0]["seed"] == load_config("smoke").evaluation.final_seed
+
+
+def test_metrics_have_one_line_a_rollout(finished):
+    config = load_config("smoke")
+    rows = finished.read(finished.metrics)
+    assert [row["steps"] for row in rows] == list(range(256, config.budget.steps + 1, 256))
+    for row in rows:
+        assert {"rollout/return", "rollout/win_rate_player_0", "rollout/win_rate_player_1", "train/value_loss"} <= row.keys()
+        assert ("evaluation/win share against low/low" in row) == (row["steps"] % config.evaluation.every == 0)
+        assert not any("time" in key or "second" in key for key in row)
+
+
+def test_the_trained_policy_is_an_agent(finished):
+    game = get_game("flotsam_fight")
+    agent = make_agent(game, str(finished.path))
+    assert isinstance(agent, PolicyAgent)
+    assert agent.card.steps == load_config("smoke").budget.steps
+    assert agent.card.config["name"] == "smoke"
+    first = json.loads((finished.path / "evaluation.json").read_text())["evaluations"][0]
+    again = evaluate(game, agent, [RandomAgent(game)], num_players=2, options={"rounds": 1}, deals=first["deals"], seed=first["seed"])
+    assert again.main.to_json() == pytest.approx({k: first["figures"][0]["win_share"][k] for k in ("mean", "low", "high")})
+
+
+def test_policy_agent_plays_as_the_network_of_sb3(finished):
+    torch = pytest.importorskip("torch")
+    from stable_baselines3.common.utils import obs_as_tensor
+
+    config = load_config("smoke")
+    trainer = Trainer(config, RunFolder.create(finished.path.parent, config), Console(quiet=True))
+    trainer._restart()
+    observations, masks = trainer.ppo._last_obs, trainer.batch.action_masks()
+    with torch.no_grad():
+        wanted = trainer.ppo.policy.get_distribution(obs_as_tensor(observations, "cpu"), action_masks=masks).distribution.probs.numpy()
+    agent = PolicyAgent(trainer.game, trainer._layers(), config.network.activation)
+    assert np.allclose(agent.probabilities(observations, masks), wanted, rtol=0, atol=1e-5)
+
+
+def test_one_config_and_seed_give_the_same_metrics(finished, tmp_path):
+    other = train(tmp_path)
+    assert other.metrics.read_bytes() == finished.metrics.read_bytes()
+    assert (other.path / "policy.safetensors").read_bytes() == (finished.path / "policy.safetensors").read_bytes()
+    changed = train(tmp_path, "seed=2", "budget.steps=512")
+    assert changed.read(changed.metrics)[0] != other.read(other.metrics)[0]
+
+
+def test_a_killed_run_resumes_and_equals_the_uninterrupted_one(finished, tmp_path):
+    command = [sys.executable, "-c", "from deckhand.train.cli import main; main()", "train"]
+    process = subprocess.Popen([*command, "smoke", "--out", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    metrics = tmp_path / "smoke-1" / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    # Killed between two checkpoints, most likely: five rollouts are written, the second checkpoint came after four.
+    while (not metrics.exists() or metrics.read_bytes().count(b"\n") < 5) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "smoke-1" / "evaluation.json").exists()
+    last = sorted((tmp_path / "smoke-1" / "checkpoints").glob("step-*"))[-1]
+    written = [json.loads(line)["steps"] for line in metrics.read_text().splitlines() if line.endswith("}")][-1]
+    assert written - int(re.sub(r"\D", "", last.name)) <= load_config("smoke").checkpoint_every
+    with metrics.open("a") as file:
+        file.write('{"steps": 99')  # a line that the kill cut short
+    subprocess.run([*command, "--resume", str(tmp_path / "smoke-1")], check=True, stdout=subprocess.DEVNULL)
+    resumed = RunFolder(tmp_path / "smoke-1")
+    assert resumed.metrics.read_bytes() == finished.metrics.read_bytes()
+    assert (resumed.path / "policy.safetensors").read_bytes() == (finished.path / "policy.safetensors").read_bytes()
+
+
+def test_damaged_or_missing_checkpoints_are_refused(tmp_path):
+    config = load_config("smoke")
+    folder = RunFolder.create(tmp_path, config)
+    with pytest.raises(DeckhandError, match="no checkpoint"):
+        folder.load_checkpoint()
+    Trainer(config, folder, Console(quiet=True))._save_checkpoint()
+    other = load_config("smoke", ["network.hidden=[8]"])
+    with pytest.raises(DeckhandError, match="does not fit its configuration"):
+        Trainer(other, folder, Console(quiet=True)).run(resume=True)
+    (last,) = (folder.path / "checkpoints").glob("step-*")
+    (last / "state.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(DeckhandError, match="damaged"):
+        folder.load_checkpoint()
+    with pytest.raises(DeckhandError, match="no run folder"):
+        RunFolder.open(tmp_path)
+
+
+def test_only_the_last_checkpoints_are_kept(finished):
+    assert sorted(path.name for path in (finished.path / "checkpoints").iterdir()) == ["step-0000001536", "step-0000002048"]
+    PolicyAgent.load(finished.path / "checkpoints" / "step-0000002048")
+
+
+def test_a_solo_game_trains_and_is_compared_with_baselines(tmp_path):
+    changes = ["ppo.games=8", "ppo.steps=16", "ppo.batch_size=64", "budget.steps=256", "evaluation.every=128", "checkpoint_every=128"]
+    folder = train(tmp_path, *changes, "evaluation.deals=4", "evaluation.final_deals=4", "network.hidden=[16]", "threads=1", config="boote")
+    rows = folder.read(folder.metrics)
+    assert {"evaluation/score/mean", "evaluation/score - call_pump/low"} <= rows[-1].keys()
+    report = json.loads((folder.path / "evaluation.json").read_text())
+    assert report["evaluations"][0]["agents"] == ["policy", "call_pump"]
+
+
+def test_opponent_pool_follows_its_rule():
+    game = get_game("flotsam_fight")
+    config = load_config("smoke", ["opponents.snapshots={weight: 1.0, every: 512, keep: 3, latest: 0.6}"]).opponents
+    pool = OpponentPool(game, config, "tanh")
+    layers = [(np.zeros((game.num_actions, game.layout.size), np.float32), np.zeros(game.num_actions, np.float32))]
+    assert pool.draw()[1] == [0.5, 0.5]
+    pool.add(1, layers)
+    assert pool.draw()[1] == [0.5, 0.5, 1.0]
+    for steps in (2, 3, 4):
+        pool.add(steps, layers)
+    agents, weights = pool.draw()
+    assert [agent.name for agent in agents] == ["low", "random", "snapshot-2", "snapshot-3", "snapshot-4"]
+    assert weights == pytest.approx([0.5, 0.5, 0.2, 0.2, 0.6])
+    other = OpponentPool(game, config, "tanh")
+    other.load_arrays(pool.to_arrays())
+    assert [s.steps for s in other.snapshots] == [2, 3, 4]
+    assert np.array_equal(other.snapshots[0].layers[0][0], layers[0][0])
+
+
+def test_minutes_end_a_run_early(tmp_path):
+    folder = train(tmp_path, "budget.minutes=0.0001", "evaluation.final_deals=4")
+    assert len(folder.read(folder.metrics)) == 1
+
+
+def test_an_untrained_policy_makes_no_illegal_move(tmp_path):
+    # The evaluator's games raise on the first illegal move.
+    folder = train(tmp_path, "budget.steps=256", "evaluation.final_deals=4")
+    for deterministic in (True, False):
+        agent = PolicyAgent.load(folder.path, deterministic=deterministic)
+        game = agent.game
+        result = evaluate(game, agent, [RandomAgent(game)], num_players=3, options={}, deals=10, seed=1)
+        assert result.games == 30
+
+
+def test_nothing_uses_the_evaluation_that_ignores_masks():
+    sources = [path.read_text() for path in Path(__file__).parents[1].joinpath("train").rglob("*.py")]
+    assert not any(re.search(r"\bEvalCallback\b|common\.evaluation", source) for source in sources)

@@ -1,0 +1,61 @@
+"""``deckhand train``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def train(
+        config: Annotated[
+            str | None, typer.Argument(help="A .yaml file, or the name of a shipped config: flotsam, boote, smoke.", show_default=False)
+        ] = None,
+        resume: Annotated[
+            Path | None, typer.Option(help="Go on from the last checkpoint of this run folder, with its config; CONFIG is not needed.")
+        ] = None,
+        set_: Annotated[
+            list[str] | None, typer.Option("--set", help="Change a key of the config; may be repeated.", metavar="KEY=VALUE")
+        ] = None,
+        out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
+        seed: Annotated[int | None, typer.Option("--seed", "-s", help="The config's 'seed'.")] = None,
+        steps: Annotated[int | None, typer.Option(help="The config's 'budget.steps'.")] = None,
+    ) -> None:
+        """Train an agent with self-play PPO; evaluate it; leave everything in a run folder.
+
+        Example: deckhand train flotsam
+
+        Another: deckhand train my.yaml --set ppo.learning_rate=1e-3 --set opponents.snapshots=null --seed 7
+
+        After a crash: deckhand train --resume runs/flotsam-1
+        """
+        from rich.console import Console
+
+        from ..config import ConfigError, load_config
+        from ..runs import RunFolder
+
+        changes = list(set_ or [])
+        changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed), ("budget.steps", steps)) if value is not None]
+        if config is None and (resume is None or changes):
+            raise ConfigError("name a config, for example: deckhand train flotsam")
+        chosen = load_config(config, changes) if config is not None else None
+        if resume is not None:
+            folder, stored = RunFolder.open(resume)
+            changed = [k for k, value in stored if k not in ("name", "runs") and chosen is not None and getattr(chosen, k) != value]
+            if changed:
+                raise ConfigError(f"{resume} was started with another config: {', '.join(changed)} differ; resume it without CONFIG")
+            chosen = stored
+
+        # Imported late: torch takes seconds to load, and a wrong config should be refused at once.
+        from ..ppo import Trainer, summary
+
+        assert chosen is not None
+        if resume is None:
+            folder = RunFolder.create(Path(chosen.runs), chosen)
+        console = Console()
+        console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
+        console.print(summary(Trainer(chosen, folder, console).run(resume=resume is not None)).to_rich())
+        console.print(f"all tables: {folder.path / 'evaluation.md'}", soft_wrap=True, highlight=False)

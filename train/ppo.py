@@ -1,0 +1,334 @@
+"""Self-play with MaskablePPO over the batch of games, in a way that can be stopped, resumed and repeated exactly."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from torch import nn
+
+from ..agents import Agent, make_agent
+from ..agents.policy import Card, Layers, PolicyAgent, save_policy
+from ..envs import get_game
+from ..envs.core import Game, RecordError
+from ..envs.core.rng import derive_seed
+from ..envs.learner_batch import LearnerBatch
+from ..envs.sb3 import Sb3VecEnv
+from .config import TrainConfig
+from .evaluation import Evaluation, evaluate
+from .opponents import OpponentPool, copy_layers
+from .runs import Checkpoint, RunFolder, write_json, write_text
+from .statistics import Figure
+from .tables import Grid
+
+# Seeds of the run's parts: indexes into the stream of its seed.
+NETWORK, AFTER_CHECKPOINT = 1, 2**41
+
+
+class ScaledReward(VecEnvWrapper):
+    """Multiplies the rewards that the learner sees; ``info["episode"]`` keeps the game's own."""
+
+    def __init__(self, env: VecEnv, scale: float) -> None:
+        super().__init__(env)
+        self.scale = np.float32(scale)
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        observations, rewards, dones, infos = self.venv.step_wait()
+        return observations, rewards * self.scale, dones, infos
+
+
+class Trainer(BaseCallback):
+    """One training run in its folder: :meth:`run` starts or resumes it and ends with the final evaluation.
+
+    Everything happens between rollouts, when SB3 holds no half-finished state: evaluation, snapshot, metrics, checkpoint.
+
+    *Exact resumption.* A checkpoint holds the networks, the optimiser and the snapshots; games and generators are not stored. After each
+    checkpoint, whether the run goes on or resumes from it, every game is dealt anew, and games, opponents, torch and NumPy start from
+    seeds that follow from the run's seed and the step. The resumed run therefore is the run that was never stopped.
+    """
+
+    def __init__(self, config: TrainConfig, folder: RunFolder, console: Console) -> None:
+        super().__init__()
+        torch.set_num_threads(config.threads)
+        self.config = config
+        self.folder = folder
+        self.game: Game = get_game(config.game)
+        self.pool = OpponentPool(self.game, config.opponents, config.network.activation)
+        self.baselines = [make_agent(self.game, spec) for spec in config.evaluation.against]
+        self.display = _Display(console, config.budget.steps)
+        self.opponents, weights = self.pool.draw()
+        self.batch = LearnerBatch(
+            self.game,
+            config.ppo.games,
+            config.players,
+            config.options,
+            opponents=self.opponents,
+            weights=weights,
+        )
+        self.ppo = _make_model(config, ScaledReward(Sb3VecEnv(self.batch), config.reward_scale))
+        self.ppo.set_logger(Logger(str(folder.path), [TensorBoardOutputFormat(str(folder.path / "tensorboard"))]))
+        self.steps = 0
+        self.seconds = 0.0
+        self.finished = False
+        self.episodes: list[dict[str, Any]] = []
+
+    def run(self, resume: bool = False) -> list[Evaluation]:
+        """Train to the end of the budget, evaluate, write the results."""
+        if resume:
+            self._restore()
+        else:
+            self._save_checkpoint()
+        self._started = time.monotonic() - self.seconds
+        with self.display:
+            remaining = self.config.budget.steps - self.steps
+            if remaining > 0:
+                self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)
+            return self._finish()
+
+    # The hooks of SB3, in the order in which it calls them.
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps > self.steps:
+            self._between_rollouts()
+        self.ppo.ent_coef = self.config.ppo.entropy.at(self.steps / self.config.budget.steps)
+
+    def _on_step(self) -> bool:
+        self.episodes += [info for info, done in zip(self.locals["infos"], self.locals["dones"], strict=True) if done]
+        return not self.finished
+
+    def _on_training_end(self) -> None:
+        if not self.finished:
+            self._between_rollouts()
+
+    def _between_rollouts(self) -> None:
+        """After a rollout and the update that learned from it."""
+        before, self.steps = self.steps, self.num_timesteps
+        config = self.config
+        values: dict[str, Any] = {"steps": self.steps, **_summary(self.episodes, self.game)}
+        self.episodes = []
+        values |= {key: float(value) for key, value in sorted(self.logger.name_to_value.items()) if key.startswith("train/")}
+        if _passed(before, self.steps, config.evaluation.every):
+            figures = _headlines(self._evaluate(config.evaluation.deals, config.evaluation.seed))
+            self.display.show_figures(self.steps, figures)
+            values |= {f"evaluation/{name}/{key}": value for name, figure in figures.items() for key, value in figure.to_json().items()}
+        snapshots = config.opponents.snapshots
+        if snapshots and _passed(before, self.steps, snapshots.every):
+            self.pool.add(self.steps, copy_layers(self._layers()))
+            self._update_opponents()
+        seconds = time.monotonic() - self._started
+        speed = (self.steps - before) / max(seconds - self.seconds, 1e-9)
+        self.seconds = seconds
+        self._log(values, speed)
+        if _passed(before, self.steps, config.checkpoint_every):
+            self._save_checkpoint()
+        limit = config.budget.minutes
+        self.finished = limit is not None and seconds >= 60 * limit
+
+    def _log(self, values: dict[str, Any], speed: float) -> None:
+        self.folder.append(self.folder.metrics, values)
+        self.folder.append(self.folder.timing, {"steps": self.steps, "seconds": round(self.seconds, 3), "steps_per_second": round(speed)})
+        for key, value in values.items():
+            self.logger.record(key, value)
+        self.logger.record("time/steps_per_second", speed)
+        self.logger.dump(self.steps)
+        self.display.show_step(self.steps, speed, values)
+
+    def _evaluate(self, deals: int, seed: int, deterministic: bool = True) -> list[Evaluation]:
+        """One evaluation a baseline; cooperative games are played beside all baselines at once."""
+        name = "policy" if deterministic else "policy (stochastic)"
+        agent = PolicyAgent(self.game, self._layers(), self.config.network.activation, deterministic=deterministic, name=name)
+        groups: list[Sequence[Agent]] = [self.baselines] if self.game.cooperative else [[baseline] for baseline in self.baselines]
+        return [
+            evaluate(self.game, agent, group, num_players=self.config.players, options=self.config.options, deals=deals, seed=seed)
+            for group in groups
+        ]
+
+    def _finish(self) -> list[Evaluation]:
+        """Final evaluation on deals of its own, trained weights, report and curve."""
+        settings = self.config.evaluation
+        self.display.say(f"final evaluation on {settings.final_deals:,} deals that nothing was chosen by")
+        evaluations = [e for greedy in (True, False) for e in self._evaluate(settings.final_deals, settings.final_seed, greedy)]
+        reports = [e.to_json() for e in evaluations]
+        save_policy(self.folder.path, self._layers(), self._card(reports))
+        write_json(self.folder.path / "evaluation.json", {"steps": self.steps, "evaluations": reports})
+        write_text(self.folder.path / "evaluation.md", "\n".join(e.to_markdown() for e in evaluations))
+        self.folder.draw_curve()
+        return evaluations
+
+    # Networks, opponents, checkpoints.
+
+    def _layers(self) -> Layers:
+        """The actor's layers; they share memory with the network."""
+        modules = [*self.ppo.policy.mlp_extractor.policy_net, self.ppo.policy.action_net]
+        return [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in modules if isinstance(m, nn.Linear)]
+
+    def _card(self, results: list[dict[str, Any]]) -> Card:
+        network = self.config.network
+        return Card.for_game(
+            self.game, network.hidden, network.activation, steps=self.steps, config=self.config.model_dump(), results=results
+        )
+
+    def _update_opponents(self) -> None:
+        if self.config.players > 1:
+            self.opponents, weights = self.pool.draw()
+            self.batch.set_opponents(self.opponents, weights)
+
+    def _save_checkpoint(self) -> None:
+        arrays = {f"network.{k}": v.numpy() for k, v in self.ppo.policy.state_dict().items()}
+        for i, state in self.ppo.policy.optimizer.state_dict()["state"].items():
+            arrays |= {f"optimizer.{i}.{k}": v.numpy() for k, v in state.items()}
+        arrays |= self.pool.to_arrays()
+        values = {"updates": self.ppo._n_updates, "seconds": self.seconds}
+        self.folder.save_checkpoint(Checkpoint(self.steps, arrays, values), self._layers(), self._card([]))
+        self._restart()
+
+    def _restore(self) -> None:
+        checkpoint = self.folder.load_checkpoint()
+        self.steps = self.ppo.num_timesteps = checkpoint.steps
+        self.seconds = checkpoint.values["seconds"]
+        self.ppo._n_updates = checkpoint.values["updates"]
+        try:
+            self.ppo.policy.load_state_dict({k: torch.from_numpy(v) for k, v in checkpoint.section("network").items()})
+            self.ppo.policy.optimizer.load_state_dict(self._optimizer_state(checkpoint))
+            self.pool.load_arrays(checkpoint.arrays)
+            self._update_opponents()
+        except (RuntimeError, KeyError, ValueError) as error:
+            raise RecordError(f"the checkpoint of {self.folder.path} does not fit its configuration: {error}") from None
+        self.folder.cut(self.steps)
+        self._restart()
+
+    def _optimizer_state(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for name, array in checkpoint.section("optimizer").items():
+            index, _, key = name.partition(".")
+            state.setdefault(int(index), {})[key] = torch.from_numpy(array)
+        return {**self.ppo.policy.optimizer.state_dict(), "state": state}
+
+    def _restart(self) -> None:
+        """Everything random starts anew from the seed of this step."""
+        seed = derive_seed(self.config.seed, AFTER_CHECKPOINT + self.steps)
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002 (SB3 shuffles its batches with NumPy's global generator)
+        self.ppo._last_obs = self.batch.reset(derive_seed(seed, 1)).observations
+        self.ppo._last_episode_starts = np.ones(self.config.ppo.games, np.bool_)
+
+
+def _make_model(config: TrainConfig, env: VecEnv) -> MaskablePPO:
+    ppo = config.ppo
+    return MaskablePPO(
+        "MlpPolicy",
+        env,
+        learning_rate=lambda remaining: ppo.learning_rate.at(1 - remaining),
+        n_steps=ppo.steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip,
+        vf_coef=ppo.value_coef,
+        max_grad_norm=ppo.max_grad_norm,
+        target_kl=ppo.target_kl,
+        policy_kwargs={
+            "net_arch": {"pi": config.network.hidden, "vf": config.network.hidden},
+            "activation_fn": {"relu": nn.ReLU, "tanh": nn.Tanh}[config.network.activation],
+        },
+        seed=derive_seed(config.seed, NETWORK) % 2**32,
+        device="cpu",
+    )
+
+
+def _passed(before: int, now: int, every: int) -> bool:
+    """Whether a multiple of ``every`` lies in (before, now]."""
+    return before // every < now // every
+
+
+def _summary(episodes: Sequence[dict[str, Any]], game: Game) -> dict[str, Any]:
+    """The training episodes of one rollout; ``win_rate`` counts a shared win as a win."""
+    if not episodes:
+        return {"rollout/episodes": 0}
+    values = {
+        "rollout/episodes": len(episodes),
+        "rollout/return": float(np.mean([e["episode"]["r"] for e in episodes])),
+        "rollout/length": float(np.mean([e["episode"]["l"] for e in episodes])),
+        "rollout/win_rate": float(np.mean([e["won"] for e in episodes])),
+    }
+    if not game.cooperative:
+        for seat in sorted({e["seat"] for e in episodes}):
+            values[f"rollout/win_rate_player_{seat}"] = float(np.mean([e["won"] for e in episodes if e["seat"] == seat]))
+    return values
+
+
+def summary(evaluations: Sequence[Evaluation]) -> Grid:
+    """The final evaluation at a glance; ``evaluation.md`` has all its tables."""
+    first = evaluations[0]
+    rows: list[list[str]] = []
+    if first.game.cooperative:
+        title = f"final evaluation: every player on the same {first.deals:,} new deals, 95 % intervals"
+        header = ["", *first.rows[0].figures]
+        for k, evaluation in enumerate(evaluations):
+            # The baselines play the same in every evaluation: they are listed once.
+            chosen = [*evaluation.rows[: 1 if k else None], *evaluation.difference[:1]]
+            rows += [[row.agent, *(f.text(percent=name == "win_rate") for name, f in row.figures.items())] for row in chosen]
+    else:
+        title = f"final evaluation: {first.deals:,} new deals, {first.games:,} games against each opponent, seats rotated, 95 % intervals"
+        header = ["", "win share", *(f"as player {seat}" for seat in range(first.num_players))]
+        for evaluation in evaluations:
+            figures = [evaluation.main, *evaluation.by_seat]
+            rows.append([f"{evaluation.rows[0].agent} against {evaluation.rows[1].agent}", *(f.text(percent=True) for f in figures)])
+    return Grid(title, header, rows)
+
+
+def _headlines(evaluations: Sequence[Evaluation]) -> dict[str, Figure]:
+    """The figures that the progress display shows."""
+    figures = {}
+    for evaluation in evaluations:
+        first = evaluation.rows[0]
+        if evaluation.game.cooperative:
+            figures["score"] = evaluation.main
+            if evaluation.difference:
+                figures[f"score - {evaluation.rows[1].agent}"] = evaluation.difference[0].figures["score"]
+        else:
+            figures[f"win share against {evaluation.rows[1].agent}"] = first.figures["win_share"]
+    return figures
+
+
+class _Display:
+    """Progress on the screen: a bar on terminals, plain lines elsewhere."""
+
+    def __init__(self, console: Console, steps: int) -> None:
+        self.console = console
+        columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}")
+        self.bar = Progress(*columns, console=console, disable=not console.is_terminal)
+        self.task = self.bar.add_task("training", total=steps, text="")
+        self.total = steps
+
+    def __enter__(self) -> "_Display":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+    def show_step(self, steps: int, speed: float, values: dict[str, Any]) -> None:
+        """The end of a rollout."""
+        returns = f", return {values['rollout/return']:.2f}" if "rollout/return" in values else ""
+        self.bar.update(self.task, completed=steps, text=f"{speed:,.0f} steps/s{returns}")
+
+    def show_figures(self, steps: int, figures: dict[str, Figure]) -> None:
+        """A measurement; it stays on the screen."""
+        texts = [f"{name} {figure.text(percent=name.startswith('win'))}" for name, figure in figures.items()]
+        self.say(f"{steps:>11,} steps  {'   '.join(texts)}")

@@ -1,0 +1,185 @@
+"""Run folders: what a training run leaves on disk, and how it is read again.
+
+==========================  ======================================================================================================
+``config.yaml``             the configuration with every value
+``versions.json``           Deckhand, Python, NumPy, torch … and the machine
+``metrics.jsonl``           one line a rollout: ``steps``, ``rollout/…``, ``train/…`` and, where measured, ``evaluation/…``; no clock
+                            times, so one config, seed and thread give the same file again
+``timing.jsonl``            one line a rollout: ``steps``, ``seconds``, ``steps_per_second``
+``tensorboard/``            the same figures for TensorBoard
+``checkpoints/step-N/``     everything a run needs to go on: ``policy.safetensors`` with its card, ``state.safetensors``, ``state.json``
+``curve.png``               the metrics' learning curve
+``policy.safetensors``      the trained actor, ``policy.json`` its card
+``evaluation.json``, ``.md``  the final evaluation
+==========================  ======================================================================================================
+"""
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from ..agents.policy import Card, Layers, save_policy, write_whole
+from ..envs.core import RecordError
+from .config import TrainConfig, dump_config, load_config
+
+KEEP_CHECKPOINTS = 2
+PACKAGES = ("deckhand-rl", "numpy", "numba", "gymnasium", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
+
+
+@dataclass
+class Checkpoint:
+    """The state of a run between two rollouts: named arrays and JSON values."""
+
+    steps: int
+    arrays: dict[str, NDArray[Any]]
+    values: dict[str, Any]
+
+    def section(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The arrays whose names start with ``prefix.``, without it."""
+        return {name.removeprefix(f"{prefix}."): array for name, array in self.arrays.items() if name.startswith(f"{prefix}.")}
+
+
+class RunFolder:
+    """The folder of one training run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, parent: Path, config: TrainConfig) -> "RunFolder":
+        """A new folder ``<name>-<number>`` with the configuration and the versions in it."""
+        parent.mkdir(parents=True, exist_ok=True)
+        number = 1
+        while True:
+            path = parent / f"{config.name}-{number}"
+            try:
+                path.mkdir()
+                break
+            except FileExistsError:
+                number += 1
+        write_whole(path / "config.yaml", dump_config(config).encode())
+        write_json(path / "versions.json", versions())
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> tuple["RunFolder", TrainConfig]:
+        """A folder made by :meth:`create`, with its configuration."""
+        if not (path / "config.yaml").is_file():
+            raise RecordError(f"{path} is no run folder: it holds no config.yaml")
+        return cls(path), load_config(str(path / "config.yaml"))
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def timing(self) -> Path:
+        return self.path / "timing.jsonl"
+
+    def append(self, path: Path, values: Mapping[str, Any]) -> None:
+        """Add one line to a JSON Lines file."""
+        with path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(json.dumps(values) + "\n")
+
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """The lines of a JSON Lines file."""
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+    def cut(self, steps: int) -> None:
+        """Forget what was written after ``steps`` steps: a run that resumes writes it again."""
+        for path in (self.metrics, self.timing):
+            if path.exists():
+                # A line that the end of the process cut short has no line break.
+                whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+                write_whole(path, "".join(line for line in whole if json.loads(line)["steps"] <= steps).encode())
+
+    def save_checkpoint(self, checkpoint: Checkpoint, layers: Layers, card: Card) -> None:
+        """Write a checkpoint; the folder appears whole or not at all. Older ones but ``KEEP_CHECKPOINTS`` are deleted."""
+        folder = self.path / "checkpoints"
+        draft = folder / "draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        save_policy(draft, layers, card)
+        save_file({name: np.ascontiguousarray(array) for name, array in checkpoint.arrays.items()}, draft / "state.safetensors")
+        write_json(draft / "state.json", {"steps": checkpoint.steps, **checkpoint.values})
+        for file in draft.iterdir():
+            with file.open("rb") as handle:
+                os.fsync(handle.fileno())
+        target = folder / f"step-{checkpoint.steps:010d}"
+        shutil.rmtree(target, ignore_errors=True)
+        draft.rename(target)
+        for old in sorted(folder.glob("step-*"))[:-KEEP_CHECKPOINTS]:
+            shutil.rmtree(old)
+
+    def load_checkpoint(self) -> Checkpoint:
+        """The last checkpoint; :class:`RecordError` if there is none or it is damaged."""
+        folders = sorted((self.path / "checkpoints").glob("step-*"))
+        if not folders:
+            raise RecordError(f"{self.path} holds no checkpoint to resume from")
+        try:
+            values = json.loads((folders[-1] / "state.json").read_bytes())
+            return Checkpoint(values.pop("steps"), load_file(folders[-1] / "state.safetensors"), values)
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            raise RecordError(f"{folders[-1]} is damaged: {error}") from None
+
+    def draw_curve(self) -> None:
+        """``curve.png`` from the metrics: the evaluation against each baseline with its interval, and the mean return of training."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib.figure import Figure
+
+        rows = self.read(self.metrics)
+        figure = Figure(figsize=(9, 4), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        labels = sorted(
+            {key.removesuffix("/mean") for row in rows for key in row if key.startswith("evaluation/") and key.endswith("/mean")}
+        )
+        for label in labels:
+            measured = [row for row in rows if f"{label}/mean" in row]
+            steps = [row["steps"] for row in measured]
+            left.plot(steps, [row[f"{label}/mean"] for row in measured], marker=".", label=label.removeprefix("evaluation/"))
+            left.fill_between(steps, [row[f"{label}/low"] for row in measured], [row[f"{label}/high"] for row in measured], alpha=0.2)
+        left.set(title="Evaluation, 95 % interval", xlabel="steps")
+        if labels:
+            left.legend()
+        played = [row for row in rows if "rollout/return" in row]
+        right.plot([row["steps"] for row in played], [row["rollout/return"] for row in played])
+        right.set(title="Return of training episodes", xlabel="steps")
+        for axes in (left, right):
+            axes.grid(alpha=0.3)
+        draft = self.path / "curve.part.png"
+        figure.savefig(draft, dpi=110)
+        os.replace(draft, self.path / "curve.png")
+
+
+def versions() -> dict[str, Any]:
+    """What the run ran on."""
+    return {
+        **{name: version(name) for name in PACKAGES},
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+    }
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write indented JSON whole or not at all."""
+    write_whole(path, (json.dumps(data, indent=1) + "\n").encode())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    write_whole(path, text.encode())
