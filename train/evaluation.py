@@ -238,7 +238,7 @@ def _competitive(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: 
     for j in range(len(agents)):
         table[j]["win_share"] = share(columns[j], figures[j])
     if np.all(np.abs(columns[len(agents)]) == 1):  # won or lost everything: no blinder here than in the win share
-        certain = wilson(float((columns[len(agents)] + 1).sum() / 2), len(columns[0]))
+        certain = wilson(int((columns[len(agents)] > 0).sum()), len(columns[0]))
         table[-1]["win_share"] = Figure(2 * certain.mean - 1, 2 * certain.low - 1, 2 * certain.high - 1)
     by_seat = [share(columns[j - n], figures[j - n]) for j in range(n)]
     rows = [Row(a.name, "opponent" if j else "agent", table[j], {}) for j, a in enumerate(agents)]

@@ -1,13 +1,13 @@
-"""Estimates with intervals. Needs NumPy only."""
+"""Estimates with intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binomtest
 
 CONFIDENCE = 0.95
 """Of every interval that the project reports."""
@@ -34,15 +34,10 @@ class Figure:
         return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def wilson(successes: float, trials: int, confidence: float = CONFIDENCE) -> Figure:
+def wilson(successes: int, trials: int) -> Figure:
     """A proportion of independent trials with Wilson's score interval."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share = successes / trials
-    scale = 1 + z * z / trials
-    centre = (share + z * z / (2 * trials)) / scale
-    half = z / scale * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    # The exact bounds of 0 and 1 are 0 and 1: rounding must not move them past the estimate.
-    return Figure(share, min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share))
+    interval = binomtest(successes, trials).proportion_ci(CONFIDENCE, method="wilson")
+    return Figure(successes / trials, float(interval.low), float(interval.high))
 
 
 def bootstrap(columns: ArrayLike, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0) -> list[Figure]:
@@ -71,7 +66,7 @@ def share(column: NDArray[Any], interval: Figure) -> Figure:
     A bootstrap is blind there: it is replaced by Wilson's interval for as many trials as there are units.
     """
     if np.all(column == 0) or np.all(column == 1):
-        return wilson(float(column.sum()), len(column))
+        return wilson(int(column.sum()), len(column))
     return interval
 
 
