@@ -67,7 +67,7 @@ class OpponentPool:
         steps = sorted({int(name.split(".")[1]) for name in arrays if name.startswith("snapshot.")})
         self.snapshots = []
         for step in steps:
-            layers = []
+            layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
             while f"snapshot.{step}.{len(layers)}.weight" in arrays:
                 prefix = f"snapshot.{step}.{len(layers)}"
                 layers.append((arrays[f"{prefix}.weight"], arrays[f"{prefix}.bias"]))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class Trainer(BaseCallback):
         with self.display:
             remaining = self.config.budget.steps - self.steps
             if remaining > 0:
-                self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)
+                self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
             return self._finish()
 
     # The hooks of SB3, in the order in which it calls them.
@@ -119,7 +120,7 @@ class Trainer(BaseCallback):
         values |= {key: float(value) for key, value in sorted(self.logger.name_to_value.items()) if key.startswith("train/")}
         if _passed(before, self.steps, config.evaluation.every):
             figures = _headlines(self._evaluate(config.evaluation.deals, config.evaluation.seed))
-            self.display.show_figures(self.steps, figures)
+            self.display.show_figures(self.steps, time.monotonic() - self._started, figures)
             values |= {f"evaluation/{name}/{key}": value for name, figure in figures.items() for key, value in figure.to_json().items()}
         snapshots = config.opponents.snapshots
         if snapshots and _passed(before, self.steps, snapshots.every):
@@ -328,7 +329,7 @@ class _Display:
         returns = f", return {values['rollout/return']:.2f}" if "rollout/return" in values else ""
         self.bar.update(self.task, completed=steps, text=f"{speed:,.0f} steps/s{returns}")
 
-    def show_figures(self, steps: int, figures: dict[str, Figure]) -> None:
-        """A measurement; it stays on the screen."""
+    def show_figures(self, steps: int, seconds: float, figures: dict[str, Figure]) -> None:
+        """A measurement after ``seconds`` of training; it stays on the screen."""
         texts = [f"{name} {figure.text(percent=name.startswith('win'))}" for name, figure in figures.items()]
-        self.say(f"{steps:>11,} steps  {'   '.join(texts)}")
+        self.say(f"{steps:>11,} steps {timedelta(seconds=round(seconds))}  {'   '.join(texts)}")

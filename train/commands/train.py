@@ -1,5 +1,6 @@
 """``deckhand train``."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -34,13 +35,20 @@ def register(app: typer.Typer) -> None:
         """
         from rich.console import Console
 
+        from ...envs.core import DeckhandError
         from ..config import ConfigError, load_config
+
+        missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "safetensors") if find_spec(name) is None]
+        if missing:
+            raise DeckhandError(f"training needs {', '.join(missing)}: pip install 'deckhand-rl[train]'")
         from ..runs import RunFolder
 
         changes = list(set_ or [])
         changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed), ("budget.steps", steps)) if value is not None]
-        if config is None and (resume is None or changes):
+        if config is None and resume is None:
             raise ConfigError("name a config, for example: deckhand train flotsam")
+        if config is None and changes:
+            raise ConfigError(f"{resume} goes on with its own config: leave out {changes[0]}")
         chosen = load_config(config, changes) if config is not None else None
         if resume is not None:
             folder, stored = RunFolder.open(resume)
