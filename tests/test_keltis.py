@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from deckhand.agents.rules import rule_set
 from deckhand.envs import get_game
 from deckhand.envs.core import IllegalAction, OptionError, Position, load_records, replay
 from deckhand.envs.keltis import rules
@@ -649,3 +650,39 @@ def test_drawings_show_a_seat_only_what_it_knows(players):
     assert "stones:" in text
     assert "?" not in str(p)
     assert GAME.paint(p.record).svg().startswith("<svg")
+
+
+# Rule agents
+
+
+def match(kinds, games):
+    """Share of wins and mean score of each agent over all seat rotations of the same deals."""
+    n = len(kinds)
+    rules_of = rule_set(GAME)
+    wins, scores = np.zeros(n), np.zeros(n)
+    for turn in range(n):
+        order = [(seat + turn) % n for seat in range(n)]
+        states = GAME.deal(n, {}, range(games))
+        seated = np.tile(np.array(kinds)[order], (games, 1))
+        params = np.zeros((games, n, rules_of.width))
+        rules_of.loops.play(states, 0, seated, params, 1, GAME.allocate(1), np.zeros(GAME.num_actions, bool))
+        won = states["winner"][:, :n] / states["winner"].sum(axis=1, keepdims=True)
+        wins[order] += won.mean(axis=0) / n
+        scores[order] += states["score"][:, :n].mean(axis=0) / n
+    return wins, scores
+
+
+@pytest.mark.parametrize(("players", "low", "high"), [(2, 11, 16), (3, 8, 12), (4, 4, 8)])
+def test_greedy_scores_as_published_and_beats_random(players, low, high):
+    greedy = rule_set(GAME).agents["greedy"][0]
+    assert low < match([greedy] * players, 150)[1].mean() < high
+    wins, scores = match([greedy] + [0] * (players - 1), 150)
+    assert wins[0] > 0.97
+    assert -16 < scores[1:].mean() < -8
+
+
+@pytest.mark.parametrize(("players", "share"), [(2, 0.7), (3, 0.5), (4, 0.6)])
+def test_strong_beats_greedy(players, share):
+    agents = rule_set(GAME).agents
+    wins, _ = match([agents["strong"][0]] + [agents["greedy"][0]] * (players - 1), 300)
+    assert wins[0] > share

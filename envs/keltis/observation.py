@@ -101,7 +101,7 @@ def observe(s: Any, seat: int, out: Any) -> None:
         out[UNSEEN + card] -= 0.5
     for pile in range(PILES):
         if s.pile_size[pile] > 0:
-            out[TOPS + s.pile[pile, s.pile_size[pile] - 1]] = 1
+            out[TOPS + int(s.pile[pile, s.pile_size[pile] - 1])] = 1
         out[PILE_ROWS + pile] = s.pile_size[pile] / 18
         out[PILE_ROWS + PILES + pile] = s.blocked[pile]
     for stone in range(STONES):
