@@ -237,7 +237,7 @@ def main():
 
     import deckhand.envs.core.check as check
 
-    check.DECISION_LIMIT = 500
+    check.DECISION_LIMIT = 200
     current = [Toy]
     registry = types.ModuleType("toy_game_of_the_moment")
     registry.build = lambda: current[0]()
@@ -245,15 +245,15 @@ def main():
     register_game("toy", "Toy-v0", "toy_game_of_the_moment:build")
     game = get_game("toy")
     assert option_sets(game, 2) == [{}, {"prize": 2}]
-    report = check_game("toy", games=10, invariant=three_cards_each)
-    assert report.games == 40
+    report = check_game("toy", games=4, invariant=three_cards_each)
+    assert report.games == 16
     assert report.differing > 100
     wrong = []
     for fault, expected in FAULTS.items():
         current[0] = type("Faulty", (Toy,), {"rules": make_rules(fault), "observation": make_observation(fault), "fault": fault})
         register_game("toy", "Toy-v0", "toy_game_of_the_moment:build")
         try:
-            check_game("toy", games=10, invariant=three_cards_each if fault == "worlds break the rules" else None)
+            check_game("toy", games=3, invariant=three_cards_each if fault == "worlds break the rules" else None)
             wrong.append(f"{fault}: not found")
         except CheckFailed as error:
             if not re.search(expected, str(error)) or "\n" in str(error):
