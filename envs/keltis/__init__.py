@@ -1,4 +1,4 @@
-"""Keltis: Das Kartenspiel (Reiner Knizia, KOSMOS 2009): ``env`` and ``raw_env`` build the PettingZoo environment."""
+"""Keltis – Das Kartenspiel (Reiner Knizia, KOSMOS 2009): ``env`` and ``raw_env`` build the PettingZoo environment."""
 
 from typing import TYPE_CHECKING, Any
 

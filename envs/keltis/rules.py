@@ -1,4 +1,4 @@
-"""Keltis: Das Kartenspiel: the rules. K1 .. K10 are the paragraphs of README.md beside this file."""
+"""Keltis – Das Kartenspiel: the rules. K1 .. K10 are the paragraphs of README.md beside this file."""
 
 from typing import Any
 

@@ -70,11 +70,11 @@ class KeltisOptions(Options):
 
 
 class Keltis(Game):
-    """Keltis: Das Kartenspiel (Reiner Knizia, KOSMOS 2009), 2-4 players."""
+    """Keltis – Das Kartenspiel (Reiner Knizia, KOSMOS 2009), 2-4 players."""
 
     name = "keltis"
     id = "Keltis-v0"
-    title = "Keltis: Das Kartenspiel"
+    title = "Keltis – Das Kartenspiel"
     min_players = 2
     max_players = rules.MAX_PLAYERS
     options = KeltisOptions
