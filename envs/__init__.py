@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 register_game("alle_in_die_boote", "AlleInDieBoote-v0", "deckhand.envs.alle_in_die_boote.table:AlleInDieBoote")
 register_game("flotsam_fight", "FlotsamFight-v0", "deckhand.envs.flotsam_fight.table:FlotsamFight")
 register_game("keltis", "Keltis-v0", "deckhand.envs.keltis.table:Keltis")
+register_game("piraten_pitt", "PiratenPitt-v0", "deckhand.envs.piraten_pitt.table:PiratenPitt")
 
 register_gymnasium()
 register_pettingzoo()

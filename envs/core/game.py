@@ -128,6 +128,10 @@ class Game:
         """Fields of a record's last line between ``winners`` and ``returns``."""
         return {}
 
+    def statistics(self, record: Record) -> dict[str, float | list[float]]:
+        """What else to count in a finished game, for reports: a number for the game, or a list with one number a seat."""
+        return {}
+
     def describe(self, record: Record) -> str:
         """The position as plain text. Hidden facts of a view are shown as unknown."""
         raise NotImplementedError

@@ -1,0 +1,244 @@
+"""Piraten-Pitt: rule agents (section 10 of the rules page)."""
+
+from typing import Any
+
+import numpy as np
+
+from ...envs.core.jit import kernel
+from ...envs.core.rng import randint, random_unit
+from ...envs.piraten_pitt.rules import (
+    ARROW,
+    ARROW_1,
+    BAY,
+    DECLINE,
+    GEMS,
+    HIDEOUT,
+    MAX_NODES,
+    MOVE,
+    NUM_ACTIONS,
+    PIRATE,
+    PLACE,
+    SIDE_0,
+    STOW,
+    TURN,
+    TURN_1,
+)
+
+COLLECTOR = 1  # moves the pirate at random
+HUNTER = 2
+# Both take the same numbers: recall, the probability of showing the side that is believed smaller (else the other one); and the number of
+# gems in the chest that sends the sailor home.
+AGENTS = {"collector": (COLLECTOR, (1.0, 5.0)), "hunter": (HUNTER, (1.0, 5.0))}
+
+BLOCKED = 8.0  # what a goal behind the pirate costs beyond its distance
+FAR = 1000.0
+
+
+@kernel
+def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
+    """The action of the seat to move."""
+    phase = view.phase
+    if phase == MOVE:
+        return walk(view, mask, params[1])
+    if phase == STOW:
+        return SIDE_0 + (1 - smaller_side(view, rng))
+    if phase == PIRATE and kind == HUNTER:
+        return hunt(view, mask, rng)
+    if phase == TURN:
+        return pick_turn(view, mask, rng, TURN_1)
+    if phase == ARROW:
+        return aim(view, mask, rng)
+    if phase == PLACE:
+        return put_back(view, mask)
+    if phase == PIRATE:
+        return pick(mask, rng, 0, NUM_ACTIONS)
+    side = smaller_side(view, rng)
+    return SIDE_0 + (side if random_unit(rng) < params[0] else 1 - side)
+
+
+@kernel
+def pick(mask: Any, rng: Any, first: int, last: int) -> int:
+    """A random legal action of ``first`` .. ``last`` - 1."""
+    skip = randint(rng, np.sum(mask[first:last]))
+    for a in range(first, last):
+        if mask[a]:
+            if skip == 0:
+                return a
+            skip -= 1
+    return -1
+
+
+@kernel
+def pick_turn(view: Any, mask: Any, rng: Any, first: int) -> int:
+    """10.6: a random turn; where the owner does not look, one that the new axis does not explain."""
+    if view.blind and mask[first] and mask[first + 2]:
+        return first + 2 * randint(rng, 2)
+    return pick(mask, rng, first, first + 3)
+
+
+@kernel
+def expected_pile(view: Any, chest: int) -> float:
+    """How many gems the seat to move expects on side 0 of a chest."""
+    expected = 0.0
+    for x in range(view.loaded[chest] + 1):
+        expected += x * view.belief[view.to_move, chest, x]
+    return expected
+
+
+@kernel
+def smaller_side(view: Any, rng: Any) -> int:
+    """10.2, 10.3: the side of the own chest that is believed to hold fewer gems; of equal ones a random one, of an empty chest side 1."""
+    seat = view.to_move
+    if view.loaded[seat] == 0:
+        return 1
+    difference = 2 * expected_pile(view, seat) - view.loaded[seat]
+    if difference == 0:
+        return randint(rng, 2)
+    return 1 if difference > 0 else 0
+
+
+@kernel
+def measure(view: Any, goal: int, pirate: int, steps: Any) -> None:
+    """Steps from every node to ``goal`` (FAR: no way), around the node ``pirate`` (-1: none); nobody runs through the bay."""
+    queue = np.empty(MAX_NODES, np.int64)
+    steps[:] = FAR
+    if goal == pirate:
+        return
+    steps[goal] = 0
+    queue[0] = goal
+    head = 0
+    tail = 1
+    while head < tail:
+        node = queue[head]
+        head += 1
+        if view.node_kind[node] == BAY and node != goal:
+            continue
+        for i in range(view.degree[node]):
+            beside = view.neighbour[node, i]
+            if beside != pirate and steps[beside] == FAR:
+                steps[beside] = steps[node] + 1
+                queue[tail] = beside
+                tail += 1
+
+
+@kernel
+def walk(view: Any, mask: Any, bank_at: float) -> int:
+    """10.1, 10.4: the target with the shortest tour over the own gems that are left and home; of equal ones the first."""
+    seat = view.to_move
+    # Row h: steps to hideout h; row GEMS: to the bay.
+    steps = np.empty((GEMS + 1, MAX_NODES))
+    free = np.empty(MAX_NODES)
+    for goal in range(GEMS + 1):
+        node = view.hideout[goal] if goal < GEMS else view.bay
+        measure(view, node, view.pirate, steps[goal])
+        measure(view, node, -1, free)
+        for other in range(view.nodes):
+            if steps[goal, other] == FAR:
+                steps[goal, other] = free[other] + BLOCKED
+    wanted = 0
+    if view.loaded[seat] < bank_at:
+        for h in range(GEMS):
+            wanted |= view.gem[seat, h] << h
+    # tour[left, h]: steps from hideout h over the hideouts of the bit set ``left`` into the bay.
+    tour = np.empty((1 << GEMS, GEMS))
+    for left in range(1 << GEMS):
+        for h in range(GEMS):
+            tour[left, h] = steps[GEMS, view.hideout[h]] if left == 0 else FAR
+            for following in range(GEMS):
+                if (left >> following) & 1:
+                    length = steps[following, view.hideout[h]] + tour[left ^ (1 << following), following]
+                    tour[left, h] = min(tour[left, h], length)
+    best = -1
+    best_length = FAR
+    for target in range(view.nodes):
+        if mask[target]:
+            length = steps[GEMS, target] if wanted == 0 else FAR
+            for h in range(GEMS):
+                if (wanted >> h) & 1:
+                    length = min(length, steps[h, target] + tour[wanted ^ (1 << h), h])
+            if length < best_length:
+                best = target
+                best_length = length
+    return best
+
+
+@kernel
+def hunt(view: Any, mask: Any, rng: Any) -> int:
+    """10.5: meet the fullest foreign chest; else come closer to a full one, if possible by locking its owner in. Never lock oneself in.
+
+    Of equal targets a random one.
+    """
+    seat = view.to_move
+    # How near each node is to a worthwhile sailor: one more gem is worth one more step.
+    pull = np.full(MAX_NODES, -FAR)
+    steps = np.empty(MAX_NODES)
+    for other in range(view.players):
+        if other != seat and view.loaded[other] > 0:
+            measure(view, view.position[other], -1, steps)
+            for node in range(view.nodes):
+                pull[node] = max(pull[node], view.loaded[other] + view.score[other] - steps[node])
+    best = -1
+    best_score = -FAR * FAR
+    equal = 0
+    for target in range(view.nodes):
+        if not mask[target]:
+            continue
+        score = pull[target]
+        for other in range(view.players):
+            loaded = view.loaded[other]
+            if other != seat and loaded > 0:
+                if view.position[other] == target:
+                    split = view.belief[seat, other, 0] + view.belief[seat, other, loaded] < 0.5
+                    score = max(score, 100.0 * loaded + (50.0 if split else 0.0))
+                elif locks_in(view, target, view.position[other]):
+                    score = max(score, pull[target] + 50.0)
+        if locks_in(view, target, view.position[seat]):
+            score -= FAR
+        if score > best_score:
+            equal = 0
+        if score >= best_score:
+            equal += 1
+            if randint(rng, equal) == 0:
+                best = target
+            best_score = score
+    return best
+
+
+@kernel
+def locks_in(view: Any, pirate: int, sailor: int) -> bool:
+    """Whether a pirate on a node encloses a sailor who stands on a hideout (16)."""
+    return view.node_kind[sailor] >= HIDEOUT and view.degree[sailor] == 1 and view.neighbour[sailor, 0] == pirate
+
+
+@kernel
+def put_back(view: Any, mask: Any) -> int:
+    """10.7: the free hideout farthest from the owner's sailor; of equal ones that farthest from the bay."""
+    owner = view.met
+    from_sailor = np.empty(MAX_NODES)
+    from_bay = np.empty(MAX_NODES)
+    measure(view, view.position[owner], -1, from_sailor)
+    measure(view, view.bay, -1, from_bay)
+    best = -1
+    best_score = -1.0
+    for h in range(GEMS):
+        node = view.hideout[h]
+        score = FAR * from_sailor[node] + from_bay[node]
+        if mask[node] and score > best_score:
+            best = node
+            best_score = score
+    return best
+
+
+@kernel
+def aim(view: Any, mask: Any, rng: Any) -> int:
+    """10.8: the chest of the player with the most gems in it, turned at random."""
+    best = -1
+    fullest = 0
+    for other in range(1, view.players):
+        loaded = view.loaded[(view.roller + other) % view.players]
+        if loaded > fullest:
+            fullest = loaded
+            best = other
+    if best < 0:
+        return DECLINE
+    return pick_turn(view, mask, rng, ARROW_1 + 3 * (best - 1))

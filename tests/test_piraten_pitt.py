@@ -1,0 +1,808 @@
+"""Piraten-Pitt: worked examples, board files, chests, meetings, what is hidden, options, agents. Numbers refer to the rules page."""
+
+import copy
+import itertools
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from deckhand.agents.rules import piraten_pitt as bots
+from deckhand.envs import get_game
+from deckhand.envs.core import IllegalAction, OptionError, Position
+from deckhand.envs.core.records import load_records, replay
+from deckhand.envs.piraten_pitt import rules
+from deckhand.envs.piraten_pitt.board import load_board, parse_board
+from deckhand.envs.piraten_pitt.observation import EVENT_KINDS, LAYOUT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+GAME = get_game("piraten_pitt")
+BOARD = load_board("proposal-a")
+NODE = {name: i for i, name in enumerate(BOARD.ids)}
+FILE = json.loads((Path(__file__).parent.parent / "envs/piraten_pitt/boards/proposal-a.json").read_text())
+MIRROR = {NODE[a]: NODE[b] for a, b in FILE["mirror"].items()}
+PHASE = {name: i for i, name in enumerate(GAME.phases)}
+
+
+def new(players=4, seed=1, **options):
+    return Position.new(GAME, players, options, seed)
+
+
+def roll(p, face, player=None):
+    """Put the position at the start of a turn with a given roll."""
+    s = p.states
+    seat = int(s["roller"][0]) if player is None else player
+    s["roller"], s["to_move"], s["die"] = seat, seat, 5 if face == "P" else face
+    s["phase"] = PHASE["pirate" if face == "P" else "move"]
+    return p
+
+
+def put(p, pirate=None, **sailors):
+    """Put sailors (``s0="r5"``) and the pirate on nodes."""
+    for name, node in sailors.items():
+        p.states["position"][0, int(name[1:])] = NODE[node]
+    if pirate:
+        p.states["pirate"] = NODE[pirate]
+    return p
+
+
+def load(p, seat, side_0, side_1, secured=0):
+    """Fill a chest by side; everybody knows. The gems come from the first hideouts."""
+    s = p.states[0]
+    a = int(s["orientation"][seat]) >> 1
+    s["content"][seat, a], s["content"][seat, 1 - a] = side_0, side_1
+    s["loaded"][seat] = side_0 + side_1
+    s["score"][seat] = secured
+    s["gem"][seat] = [int(h >= side_0 + side_1 + secured) for h in range(5)]
+    for observer in [*range(p.num_players), rules.PUBLIC]:
+        s["belief"][observer, seat] = 0
+        s["belief"][observer, seat, side_0] = 1
+    return p
+
+
+def piles(p, seat):
+    """Gems on side 0 and side 1."""
+    s = p.record
+    a = int(s["orientation"][seat]) >> 1
+    return int(s["content"][seat, a]), int(s["content"][seat, 1 - a])
+
+
+def play(p, *texts):
+    for text in texts:
+        p.apply(p.string_to_action(text))
+    return p
+
+
+def targets(p):
+    return {text.split()[1] for text in p.legal_strings()}
+
+
+def some_games(players, seed, **options):
+    """Every position of a random game."""
+    p = new(players, seed, **options)
+    rng = random.Random(seed)
+    while not p.is_over:
+        yield p
+        p.apply(rng.choice(p.legal_actions()))
+    yield p
+
+
+# Movement.
+
+SAILOR = {
+    "ES1": ("bay", 1, "m3", "bay r0 r24"),
+    "ES2": ("bay", 4, "m3", "bay r0 r1 r2 r3 r21 r22 r23 r24"),
+    "ES3": ("bay", 4, "r0", "bay r21 r22 r23 r24"),
+    "ES4": ("h1", 4, "r3", "h1"),
+    "ES5": ("h1", 4, "r2", "h1 r3 r4 r5 r6"),
+    "ES6": ("r5", 3, "r6", "h1 r2 r3 r4 r5"),
+    "ES7": ("r5", 4, "m1", "h1 h2 r1 r2 r3 r4 r5 r6 r7 r8 r9"),
+    "ES8": ("r1", 4, "m3", "bay h1 r0 r1 r2 r3 r4 r5 r22 r23 r24"),
+    "ES9": ("m2", 2, "m2", "r6 m1 m2 m3 m4"),
+    "ES10": ("h3", 2, "h3", "h3 r11 r12 r13"),
+    "ES11": ("r12", 1, "h3", "r11 r12 r13"),
+}
+
+
+@pytest.mark.parametrize("case", SAILOR)
+def test_sailor_targets(case):
+    start, face, pirate, expected = SAILOR[case]
+    p = put(roll(new(), face), pirate, s0=start)
+    assert targets(p) == set(expected.split())
+
+
+PIRATE = {
+    "EP1": ("m3", {}, "r6 r18 m1 m2 m4 m5"),
+    "EP2": ("m3", {"s1": "m4"}, "r6 m1 m2 m4"),
+    "EP3": ("m3", {"s1": "m2", "s0": "m4"}, "m2 m4"),
+    "EP4": ("r2", {}, "h1 r0 r1 r3 r4 r5 r24"),
+    "EP5": ("r2", {"s1": "r1"}, "h1 r1 r3 r4 r5"),
+    "EP6": ("h1", {}, "r1 r2 r3 r4 r5"),
+    "EP7": ("h1", {"s2": "r3"}, "r3"),
+    "EP8": ("r6", {"s0": "r7", "s1": "m1", "s2": "r4"}, "r4 r5 r7 m1"),
+    "EP9": ("r12", {"s1": "h3"}, "h3 r9 r10 r11 r13 r14 r15"),
+}
+
+
+@pytest.mark.parametrize("case", PIRATE)
+def test_pirate_targets(case):
+    start, sailors, expected = PIRATE[case]
+    p = put(roll(new(), "P"), start, **sailors)
+    assert targets(p) == set(expected.split())
+
+
+def test_the_pirate_may_reverse_by_option():
+    """27: then he may step away and back, also onto a sailor who shares his field."""
+    assert "r5" not in targets(put(roll(new(), "P"), "r5", s1="r5"))
+    p = put(roll(new(pirate_may_reverse=True), "P"), "r5", s1="r5")
+    assert "r5" in targets(p)
+    load(p, 1, 1, 0)
+    assert play(p, "pirate r5").phase == "turn"
+
+
+def test_entering_the_bay_ends_the_move_and_secures():
+    """22."""
+    p = roll(put(load(new(), 0, 2, 1), s0="r1"), 4)
+    play(p, "move bay")
+    assert p.record["score"][0] == 3
+    assert piles(p, 0) == (0, 0)
+    assert not p.record["terminal"]
+    assert p.to_move == 1
+
+
+def test_e1_the_fifth_gem_ends_the_game_at_once():
+    p = roll(put(load(new(3, dense=False), 0, 0, 1, secured=4), s0="r1"), 4)
+    play(p, "move bay")
+    assert p.is_over
+    assert p.outcome() == {"scores": [5, 0, 0], "winners": [0], "returns": [1, -0.5, -0.5], "truncated": False}
+    assert p.events() == []
+
+
+# Chests.
+
+
+@pytest.mark.parametrize(("axis", "k"), [(axis, k) for axis in (0, 1) for k in (1, 2, 3)])
+def test_table_7_1(axis, k):
+    other_side = {(0, 1): False, (0, 2): True, (0, 3): True, (1, 1): True, (1, 2): True, (1, 3): False}[axis, k]
+    for half in (0, 2):
+        p = new(2)
+        p.states["orientation"][0, 1] = axis + half
+        load(p, 1, 3, 1)
+        play(roll(put(p, "r5", s1="r6"), "P"), "pirate r6", f"turn {k}")
+        assert piles(p, 1) == ((1, 3) if other_side else (3, 1))
+        assert p.record["orientation"][1] & 1 == (axis + k) % 2
+        for seat in (0, 1):
+            assert p.record["belief"][seat, 1, 1 if other_side else 3] == 1
+
+
+def test_ec1_to_ec3():
+    p = roll(put(new(2), "r9", s0="r3"), 1, 0)
+    play(p, "move h1", "stow 0")
+    assert p.record["orientation"][0] == 0
+    play(put(roll(p, "P", 1), "r4", s1="bay"), "pirate r3")
+    roll(put(p, "r4"), "P", 1)
+    play(put(p, s0="r3"), "pirate r3", "turn 1")
+    assert (p.record["orientation"][0], piles(p, 0)) == (1, (1, 0))
+    play(p, "show 1")
+    play(roll(put(p, "r4"), "P", 1), "pirate r3", "turn 2")
+    assert (p.record["orientation"][0], piles(p, 0)) == (3, (0, 1))
+    play(p, "show 0")
+    play(roll(put(p, "r4"), "P", 1), "pirate r3", "turn 3")
+    assert (p.record["orientation"][0], piles(p, 0)) == (2, (0, 1))
+    play(p, "show 1")
+    assert p.phase == "place"
+    assert p.record["to_place"] == 1
+    assert (p.record["robberies"][0], p.record["gems_lost"][0]) == (1, 1)
+
+
+def meeting(p, owner=1, node="r6", turn="turn 2"):
+    """Seat 0 moves the pirate onto the owner's sailor and turns the chest."""
+    return play(roll(put(p, "r5", **{f"s{owner}": node}), "P", 0), f"pirate {node}", turn)
+
+
+def placements(p):
+    """All ways to place the taken gems, as sets of hideouts."""
+    if p.phase != "place":
+        return {frozenset()}
+    found = set()
+    for text in p.legal_strings():
+        found |= {rest | {text.split()[1]} for rest in placements(play(p.clone(), text))}
+    return found
+
+
+def test_ec4_ec5_placements():
+    p = meeting(load(new(), 1, 2, 1, secured=1))
+    assert len(placements(play(p.clone(), "show 0"))) == 4
+    assert len(placements(play(p.clone(), "show 1"))) == 6
+    p = meeting(load(new(), 1, 2, 0))
+    assert placements(play(p.clone(), "show 1")) == {frozenset({"h1", "h2"})}
+    assert play(p, "show 0").phase in ("move", "pirate")
+
+
+def test_ec6_blind_turns():
+    for k, side_0, sure in ((1, 1, False), (3, 0, False), (2, 0, True)):
+        p = meeting(load(new(turn_visibility="blind"), 1, 1, 0), turn=f"turn {k}")
+        assert piles(p, 1) == (side_0, 1 - side_0)
+        assert p.record["orientation"][1] & 1 == k % 2
+        assert p.record["belief"][1, 1, side_0] == (1 if sure else 0.5)
+        assert all(p.record["belief"][seat, 1, side_0] == 1 for seat in (0, 2, 3))
+        after = play(p.clone(), "show 0")
+        assert after.record["belief"][1, 1].max() == 1
+
+
+# Meetings.
+
+
+def test_em1_own_sailor_is_left_alone():
+    p = roll(put(load(load(new(), 0, 1, 0), 2, 1, 0), "r5", s0="r6", s2="r6"), "P", 0)
+    play(p, "pirate r6")
+    assert (p.phase, p.to_move, p.record["met"]) == ("turn", 0, 2)
+    play(p, "turn 1")
+    assert (p.phase, p.to_move) == ("show", 2)
+    play(p, "show 1")
+    assert (p.to_move, p.phase) in ((1, "move"), (1, "pirate"))
+
+
+def test_em2_each_met_sailor_clockwise_from_the_roller():
+    p = new()
+    for seat in (0, 2, 3):
+        load(p, seat, 1, 0)
+    roll(put(p, "r5", s0="r6", s2="r6", s3="r6"), "P", 1)
+    play(p, "pirate r6")
+    for owner in (2, 3, 0):
+        assert (p.phase, p.to_move, p.record["met"]) == ("turn", 1, owner)
+        play(p, "turn 1")
+        assert (p.phase, p.to_move) == ("show", owner)
+        play(p, "show 0")
+        assert (p.phase, p.to_move) == ("place", 1)
+        play(p, p.legal_strings()[0])
+    assert p.to_move == 2
+
+
+def test_em3_only_the_own_sailor():
+    p = roll(put(load(new(), 0, 1, 0), "r5", s0="r6"), "P", 0)
+    play(p, "pirate r6")
+    assert p.to_move == 1
+    assert p.phase in ("move", "pirate")
+
+
+def test_empty_chests_are_passed_over_by_option():
+    """36."""
+    for skip in (True, False):
+        p = play(roll(put(new(skip_empty_chest=skip), "r5", s1="r6"), "P", 0), "pirate r6")
+        assert (p.phase == "turn") != skip
+        if not skip:
+            play(p, "turn 1")
+            assert p.legal_strings() == ["show 0", "show 1"]
+            assert play(p, "show 1").record["meetings"].tolist() == [0, 0, 0, 0]
+
+
+G1 = [
+    (0, 4, "move r3"),
+    (1, 2, "move r23"),
+    (0, 1, "move h1", "stow 0"),
+    (1, "P", "pirate r6"),
+    (0, 3, "move r5"),
+    (1, "P", "pirate r5", "turn 1", "show 1"),
+    (0, "P", "pirate r2"),
+    (1, 3, "move h5", "stow 1"),
+    (0, 4, "move h2", "stow 0"),
+    (1, "P", "pirate r5"),
+    (0, 2, "move r9"),
+    (1, "P", "pirate r8"),
+    (0, "P", "pirate m1"),
+    (1, "P", "pirate r8"),
+    (0, 1, "move r10"),
+    (1, "P", "pirate r10", "turn 2", "show 1", "place h1", "place h2"),
+]
+
+
+def test_g1():
+    p = new(2)
+    for line, (player, face, *texts) in enumerate(G1, 1):
+        assert p.record["roller"] == player
+        roll(p, face)
+        if line == 5:
+            assert "r6" not in targets(p)
+        for text in texts:
+            assert p.to_move == (0 if text.startswith("show") else player)
+            play(p, text)
+        if line == 3:
+            assert piles(p, 0) == (1, 0)
+        if line == 4:
+            assert p.record["meetings"].tolist()[:2] == [0, 0]
+        if line == 6:
+            assert (p.record["orientation"][0], piles(p, 0)) == (1, (1, 0))
+        if line == 8:
+            assert piles(p, 1) == (0, 1)
+        if line == 9:
+            assert piles(p, 0) == (2, 0)
+    assert p.record["orientation"][0] == 3
+    assert p.record["gem"][0].tolist() == [1, 1, 1, 1, 1]
+    assert p.record["loaded"].tolist()[:2] == [0, 1]
+    assert [BOARD.ids[n] for n in p.record["position"][:2]] == ["r10", "h5"]
+    assert BOARD.ids[p.record["pirate"]] == "r10"
+    assert p.record["gems_lost"][0] == 2
+
+
+def test_g1_line_16_shown_the_other_way():
+    p = new(2)
+    for player, face, *texts in G1[:-1]:
+        play(roll(p, face, player), *texts)
+    play(roll(p, "P", 1), "pirate r10", "turn 2")
+    placed = play(p.clone(), "show 1")
+    assert placed.legal_strings() == ["place h1", "place h2"]
+    assert play(p, "show 0").record["loaded"][0] == 2
+
+
+def test_the_example_record():
+    [record] = load_records(Path(__file__).parent / "data" / "piraten_pitt_1.jsonl")
+    assert list(replay(record, "given"))[-1].is_over
+
+
+# Options.
+
+
+def test_collect_on_stay_and_decline():
+    """21, 19."""
+    for stay in (True, False):
+        p = roll(put(new(collect_on_stay=stay), s0="h1"), 3, 0)
+        assert (play(p, "move h1").phase == "stow") == stay
+    for decline in (True, False):
+        p = play(roll(put(new(allow_decline=decline), s0="r3"), 1, 0), "move h1")
+        assert ("decline" in p.legal_strings()) == decline
+    p = play(roll(put(new(), s0="r3"), 1, 0), "move h1", "decline")
+    assert p.record["gem"][0, 0] == 1
+    assert p.to_move == 1
+
+
+def test_literal_english_turns():
+    p = play(roll(put(load(new(turn_options=[1, 3]), 1, 1, 0), "r5", s1="r6"), "P", 0), "pirate r6")
+    assert p.legal_strings() == ["turn 1", "turn 3"]
+
+
+def test_arrow_variant():
+    """38."""
+    p = roll(put(load(new(arrow_variant=True), 2, 1, 0), s0="r0"), 2, 0)
+    stayed = play(roll(put(p.clone(), s0="r1"), 2, 0), "move r1")
+    assert stayed.to_move == 1
+    play(p, "move r1")
+    assert p.phase == "arrow"
+    assert p.legal_strings() == ["arrow 2 1", "arrow 2 2", "arrow 2 3", "decline"]
+    turned = play(p.clone(), "arrow 2 2")
+    assert piles(turned, 2) == (0, 1)
+    assert turned.to_move == 1
+    assert turned.phase in ("move", "pirate")
+    assert piles(play(p, "decline"), 2) == (1, 0)
+    assert play(roll(put(new(arrow_variant=True), s0="r0"), 2, 0), "move r1").to_move == 1
+    assert play(roll(put(load(new(), 2, 1, 0), s0="r0"), 2, 0), "move r1").to_move == 1
+
+
+def test_random_start():
+    assert {new(seed=k, random_start=True).to_move for k in range(40)} == {0, 1, 2, 3}
+    assert {new(seed=k).to_move for k in range(10)} == {0}
+    p = new(seed=3, random_start=True)
+    assert p.events()[0] == {"event": "start", "starter": p.to_move}
+    assert p.events()[1]["player"] == p.to_move
+
+
+def test_truncation():
+    p = list(some_games(3, 5, max_turns=7))[-1]
+    assert p.record["turn_no"] == 7
+    assert p.outcome()["truncated"]
+    assert p.outcome()["winners"] == []
+    assert not p.record["terminal"]
+
+
+def test_dense_rewards():
+    p = roll(put(load(new(3, dense=True), 1, 2, 0), s1="r0"), 1, 1)
+    play(p, "move bay")
+    assert np.allclose(p.record["reward"][:3], [-0.1, 0.2, -0.1])
+    p = roll(put(load(new(2, dense=True), 0, 1, 0, secured=4), s0="r0"), 1, 0)
+    assert np.allclose(play(p, "move bay").record["reward"][:2], [1.1, -1.1])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"turn_options": []}, "turn_options"),
+        ({"turn_options": [3, 1]}, "ascend"),
+        ({"turn_options": [4]}, "turn_options"),
+        ({"attention": 1.5}, "attention"),
+        ({"memory": "perfect"}, "'events' or 'features'"),
+        ({"board": "atlantis"}, "proposal-a"),
+        ({"board": "/no/such.json"}, "No such file"),
+        ({"max_turns": 0}, "max_turns"),
+        ({"crew": 3}, "unknown option"),
+    ],
+)
+def test_wrong_options(options, words):
+    with pytest.raises(OptionError, match="piraten_pitt") as error:
+        new(**options)
+    assert words in str(error.value)
+
+
+def test_option_order_is_the_header_order():
+    names = (
+        "board turn_options turn_visibility memory event_window attention stow_visibility collect_on_stay allow_decline "
+        "pirate_may_reverse skip_empty_chest arrow_variant random_start max_turns reward dense"
+    )
+    assert list(GAME.options.model_fields) == names.split()
+
+
+# Board files.
+
+
+def broken(change):
+    data = copy.deepcopy(FILE)
+    change(data)
+    return data
+
+
+def link(data, a, b):
+    data["adjacency"][a].append(b)
+    data["adjacency"][b].append(a)
+
+
+def cut(data, a, b):
+    data["adjacency"][a].remove(b)
+    data["adjacency"][b].remove(a)
+
+
+def retype(data, name, kind):
+    next(n for n in data["nodes"] if n["id"] == name)["type"] = kind
+
+
+FAULTS = {
+    "format": (lambda d: d.update(format="x"), "format"),
+    "id twice": (lambda d: d["nodes"][8].update(id="h3"), "'h3' stands twice"),
+    "one-way": (lambda d: d["adjacency"]["r4"].remove("r5"), "'r5' lies beside 'r4', but not the other way round"),
+    "unknown node": (lambda d: d["adjacency"]["r4"].append("r77"), "'r4' lies beside 'r77'"),
+    "unknown key": (lambda d: d["adjacency"].update(r77=["r4"]), "names the node 'r77'"),
+    "itself": (lambda d: d["adjacency"]["r4"].append("r4"), "'r4' cannot lie beside itself"),
+    "no neighbours": (lambda d: d["adjacency"].pop("m2"), "'m2' needs a list"),
+    "no bay": (lambda d: retype(d, "bay", "path"), "exactly one node of type 'bay'"),
+    "two bays": (lambda d: retype(d, "r7", "bay"), "exactly one node of type 'bay'"),
+    "other start": (lambda d: d.update(pirate_start="m2"), "names the node 'm2'"),
+    "no start": (lambda d: retype(d, "m3", "path"), "exactly one node of type 'pirate_start'"),
+    "start is a hideout": (lambda d: retype(d, "m3", "hideout"), "exactly one node of type 'pirate_start'"),
+    "four hideouts": (lambda d: (retype(d, "h2", "path"), d["hideouts"].remove("h2")), "5 hideouts, not 4"),
+    "unlisted hideout": (lambda d: d["hideouts"].remove("h2"), "'h2' has type 'hideout'"),
+    "wrong type": (lambda d: retype(d, "r9", "swamp"), "'r9' cannot have type 'swamp'"),
+    "long id": (lambda d: d["nodes"][9].update(id="a very long name"), "'a very long name'"),
+    "no place": (lambda d: d["nodes"][9].update(xy=[1]), "'r3' needs 'xy'"),
+    "apart": (lambda d: _island(d), "not connected"),
+    "apart without the bay": (lambda d: _bridge(d), "not connected without the bay"),
+    "too many": (lambda d: d["nodes"].append({"id": "x", "type": "path", "xy": [0, 0]}), "at most 36"),
+}
+
+
+def _island(d):
+    cut(d, "m2", "m1")
+    cut(d, "m5", "r18")
+
+
+def _bridge(d):
+    for a, b in (("m1", "r6"), ("m5", "r18")):
+        cut(d, a, b)
+    link(d, "m1", "bay")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_damaged_boards_are_refused(fault):
+    change, words = FAULTS[fault]
+    with pytest.raises(ValueError, match=r"^[^\n]+$") as error:
+        parse_board(broken(change))
+    assert words in str(error.value)
+
+
+def test_a_hideout_with_two_accesses_is_a_warning():
+    with pytest.warns(UserWarning, match="'h1' has 2 access fields"):
+        parse_board(broken(lambda d: link(d, "h1", "r2")))
+
+
+def test_a_smaller_board_from_a_file(tmp_path):
+    data = copy.deepcopy(FILE)
+    for gone in ("r7", "r17"):
+        data["nodes"] = [n for n in data["nodes"] if n["id"] != gone]
+        beside = data["adjacency"].pop(gone)
+        for name in beside:
+            data["adjacency"][name] = [o for o in data["adjacency"][name] if o != gone] + [o for o in beside if o != name]
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps({**data, "name": "small"}))
+    p = list(some_games(4, 3, board=str(path), max_turns=150))[-1]
+    assert p.record["nodes"] == 34
+    assert "r7" not in GAME.node_names(p.record)
+    assert p.observation(0).shape == (LAYOUT.size,)
+    path.write_text("{")
+    with pytest.raises(OptionError, match="board"):
+        new(board=str(path))
+
+
+def test_9_3_properties_of_the_board():
+    degrees = sorted(len(n) for n in BOARD.neighbours)
+    assert [degrees.count(d) for d in (1, 2, 3)] == [5, 22, 9]
+    assert sum(degrees) == 2 * 38
+
+
+# Invariants.
+
+
+@settings(max_examples=12)
+@given(
+    players=st.integers(2, 4),
+    seed=st.integers(0, 10**6),
+    blind=st.booleans(),
+    arrow=st.booleans(),
+    stow=st.sampled_from(["all", "owner"]),
+    attention=st.sampled_from([0.0, 0.5, 1.0]),
+    turns=st.sampled_from([[1, 2, 3], [1, 3], [2], [1, 2]]),
+)
+def test_invariants(players, seed, blind, arrow, stow, attention, turns):
+    options = {
+        "turn_visibility": "blind" if blind else "open",
+        "arrow_variant": arrow,
+        "stow_visibility": stow,
+        "attention": attention,
+        "turn_options": turns,
+        "max_turns": 250,
+    }
+    secured = np.zeros(4)
+    for p in crowded(new(players, seed, **options), seed):
+        s = p.record
+        n = p.num_players
+        taken = np.zeros(4, int)
+        if p.phase == "place":
+            taken[s["met"]] = s["to_place"]
+        assert (s["gem"][:n].sum(1) + s["loaded"][:n] + s["score"][:n] + taken[:n] == 5).all()  # I1
+        assert s["gem"].max() <= 1  # I2
+        assert s["pirate"] != s["bay"]  # I3
+        assert (5 - s["gem"].sum(1) >= taken)[:n].all()  # I4
+        assert p.is_over or p.legal_actions()  # I5
+        assert (s["score"] >= secured).all()  # I6
+        secured = s["score"].copy()
+        assert (s["content"].sum(1) == s["loaded"]).all()
+        for seat, chest in itertools.product(range(n), range(n)):
+            belief = s["belief"][seat, chest]
+            assert belief.sum() == 1
+            assert belief[piles(p, chest)[0]] > 0
+            if attention == 1 and (chest == seat or stow == "all") and not (blind and chest == seat):
+                assert belief[piles(p, chest)[0]] == 1  # I7
+
+
+def crowded(p, seed):
+    """Random play in which the pirate seeks meetings and sailors seek gems, so that chests fill and are robbed."""
+    rng = random.Random(seed)
+    while not p.is_over:
+        yield p
+        legal = p.legal_actions()
+        s = p.record
+        if p.phase == "pirate":
+            legal = [a for a in legal if any(s["position"][o] == a and o != p.to_move for o in range(p.num_players))] or legal
+        elif p.phase == "move":
+            legal = [a for a in legal if s["node_kind"][a] >= rules.HIDEOUT] or legal
+        p.apply(rng.choice(legal))
+    yield p
+
+
+def test_i8_one_pile_and_memory_never_lose():
+    agents = [(bots.HUNTER, (1.0, 5.0))] * 4
+    for seed in range(4):
+        p = finish(new(4, seed), agents, seed)
+        assert p.record["robberies"].sum() == 0
+        assert p.record["meetings"].sum() > 0
+        assert p.record["right_shows"].sum() == p.record["shows"].sum() > 0
+
+
+def finish(p, agents, seed):
+    rng = np.array([seed, 2, 3, 4], np.int64)
+    while not p.is_over:
+        kind, params = agents[p.to_move]
+        p.apply(int(bots.decide(kind, p.view(p.to_move).record, p.mask(), rng, np.array(params))))
+    return p
+
+
+def test_i10_mirror_and_rotation():
+    for face in (1, 2, 3, 4, "P"):
+        rng = random.Random(str(face))
+        for _ in range(20):
+            nodes = rng.sample(range(36), 5)
+            p, q = new(), new()
+            for seat in range(4):
+                p.states["position"][0, seat] = nodes[seat]
+                q.states["position"][0, (seat + 1) % 4] = MIRROR[nodes[seat]]
+            p.states["pirate"] = nodes[4] or 1
+            q.states["pirate"] = MIRROR[nodes[4] or 1]
+            roll(p, face, 0)
+            roll(q, face, 1)
+            assert {MIRROR[a] for a in p.legal_actions()} == set(q.legal_actions())
+
+
+# What is hidden (7.4).
+
+LEAKY = [
+    {},
+    {"turn_visibility": "blind"},
+    {"event_window": "last"},
+    {"event_window": "current"},
+    {"event_window": "none"},
+    {"attention": 0.3, "stow_visibility": "owner", "arrow_variant": True},
+]
+
+
+def swap_piles(p, chest):
+    q = p.clone()
+    q.states["content"][0, chest] = q.states["content"][0, chest, ::-1].copy()
+    return q
+
+
+@pytest.mark.parametrize("options", LEAKY)
+def test_leaks_1_2_4_5(options):
+    """Neither the piles nor o mod 4 reach observations, masks, strings, events, texts, drawings or rewards."""
+    seen = 0
+    for p in crowded(new(4, 11, max_turns=150, **options), 11):
+        for chest in range(4):
+            a, b = piles(p, chest)
+            if a == b:
+                continue
+            seen += 1
+            swapped = swap_piles(p, chest)
+            half_turned = swapped.clone()
+            half_turned.states["orientation"][0, chest] ^= 2
+            for q in (swapped, half_turned):
+                assert all(np.array_equal(p.observation(seat), q.observation(seat)) for seat in range(4))
+                assert np.array_equal(p.mask(), q.mask())
+                assert p.legal_strings() == q.legal_strings()
+                assert str(p) == str(q)
+                assert GAME.paint(p.record).svg() == GAME.paint(q.record).svg()
+                assert p.events() == q.events()
+                assert all(p.view(seat) == q.view(seat) for seat in range(4))
+        if p.phase in ("stow", "show"):
+            assert {f"{p.phase} 0", f"{p.phase} 1"} <= set(p.legal_strings())
+    assert seen > 20
+
+
+def test_knowledge_is_shown_only_with_memory_features():
+    p = load(new(), 1, 3, 1)
+    assert not p.observation(0)[LAYOUT["knowledge"]].any()
+    q = meeting(load(new(memory="features", turn_visibility="blind"), 1, 3, 1), turn="turn 1")
+    knows = LAYOUT.unpack(q.observation(0))["knowledge"]
+    assert np.allclose(knows[1], [0.6, 0.2, 1])
+    owner = LAYOUT.unpack(q.observation(1))["knowledge"]
+    assert np.allclose(owner[0], [0.2, 0.6, 0.5])
+
+
+def kinds(p, seat):
+    rows = LAYOUT.unpack(p.observation(seat))["events"]
+    names = ("roll", "move", "pirate", "stow", "meet", "turn", "show", "place", "unload")
+    return [names[int(row[:EVENT_KINDS].argmax())] for row in rows if row[:EVENT_KINDS].any()]
+
+
+def test_leak_3_event_windows():
+    p = meeting(load(new(), 1, 1, 0))
+    assert kinds(p, 1)[:3] == ["turn", "meet", "pirate"]
+    play(p, "show 1" if piles(p, 1)[1] == 0 else "show 0")
+    assert kinds(p, 1) == ["roll", "show"]  # cleared at the own decision
+    assert kinds(p, 0)[:3] == ["roll", "show", "turn"]
+    assert kinds(meeting(load(new(event_window="current"), 1, 1, 0)), 1) == ["turn"]
+    assert kinds(meeting(load(new(event_window="none"), 1, 1, 0)), 1) == []
+    p = meeting(load(new(event_window="last"), 1, 1, 0))
+    play(p, "show 0")
+    assert kinds(p, 1)[-4:] == ["turn", "meet", "pirate", "roll"]
+
+
+def test_a_window_of_64_always_suffices():
+    for seed in range(6):
+        for p in crowded(new(4, seed, max_turns=200, skip_empty_chest=False), seed):
+            assert p.is_over or p.record["told"] - p.record["since"][p.to_move] <= rules.WINDOW
+
+
+def test_blind_owners_and_inattentive_players_are_not_told():
+    p = meeting(load(new(turn_visibility="blind"), 1, 1, 0))
+    assert "turn" not in kinds(p, 1)
+    assert all("turn" in kinds(p, seat) for seat in (0, 2, 3))
+    before = play(roll(put(load(new(turn_visibility="blind"), 1, 1, 0), "r5", s1="r6"), "P", 0), "pirate r6")
+    action = before.string_to_action("turn 2")
+    assert GAME.told(before.record, action, 1) == "turn ?"
+    assert GAME.told(before.record, action, 2) == "turn 2"
+    p = play(roll(put(new(stow_visibility="owner"), s0="r3"), 1, 0), "move h1", "stow 1")
+    assert "stow" in kinds(p, 0)
+    assert "stow" not in kinds(p, 1)
+    assert p.record["belief"][1, 0, :2].tolist() == [0.5, 0.5]
+    told = [("turn" in kinds(meeting(load(new(seed=k, attention=0.25), 1, 1, 0)), 1)) for k in range(200)]
+    assert 25 <= sum(told) <= 75
+    for k in range(10):
+        assert "turn" in kinds(meeting(load(new(seed=k, attention=0.0), 1, 1, 0)), 0)
+
+
+def test_told_makes_the_same_draw_as_the_decision():
+    for seed in range(20):
+        p = play(roll(put(new(3, seed, attention=0.5), s0="r3"), 1, 0), "move h1")
+        action = p.string_to_action("stow 1")
+        texts = [GAME.told(p.record, action, seat) for seat in range(3)]
+        p.apply(action)
+        assert [("stow" in kinds(p, seat)) for seat in range(3)] == [text == "stow 1" for text in texts]
+
+
+@pytest.mark.parametrize("options", LEAKY)
+def test_worlds_fit_what_the_seat_knows(options):
+    rng = random.Random(0)
+    for p in crowded(new(3, 4, max_turns=120, **options), 4):
+        if p.is_over or rng.random() > 0.15:
+            continue
+        for seat in range(3):
+            world = p.resample(seat, rng.randrange(1000))
+            assert world.view(seat) == p.view(seat)
+            assert (world.record["content"].sum(1) == world.record["loaded"]).all()
+            for chest in range(3):
+                assert world.record["belief"][seat, chest, piles(world, chest)[0]] > 0
+                assert all(world.record["belief"][o, chest, piles(world, chest)[0]] > 0 for o in range(3))
+
+
+def test_worlds_of_a_blind_owner_are_even():
+    p = meeting(load(new(turn_visibility="blind"), 1, 1, 0), turn="turn 1")
+    found = [piles(p.resample(1, k), 1)[0] for k in range(400)]
+    assert 150 <= sum(found) <= 250
+    assert {piles(p.resample(2, k), 1)[0] for k in range(20)} == {1}
+    assert p.resample(2, 1).record["belief"][1, 1, :2].tolist() == [0.5, 0.5]
+
+
+# Statistics and agents.
+
+
+def test_show_accuracy_by_age():
+    p = load(new(), 1, 1, 0)
+    for _ in range(4):
+        meeting(p, turn="turn 2")
+        play(p, f"show {0 if piles(p, 1)[0] == 0 else 1}")
+    counts = GAME.statistics(p.record)
+    assert [counts[f"shows_{age}"][1] for age in (1, 2, 3)] == [1, 1, 2]
+    assert [counts[f"right_shows_{age}"][1] for age in (1, 2, 3)] == [1, 1, 2]
+    meeting(p)
+    play(p, f"show {0 if piles(p, 1)[0] else 1}")
+    counts = GAME.statistics(p.record)
+    assert (counts["shows_3"][1], counts["right_shows_3"][1]) == (3, 2)
+    assert (counts["meetings"][1], counts["robberies"][1], counts["gems_lost"][1]) == (5, 1, 1)
+
+
+def test_recall_is_the_share_of_right_shows():
+    agents = [(bots.HUNTER, (0.8, 5.0))] * 4
+    right = shows = 0
+    for seed in range(12):
+        p = finish(new(4, seed), agents, seed)
+        right += p.record["right_shows"].sum()
+        shows += p.record["shows"].sum()
+    assert shows > 150
+    assert abs(right / shows - 0.8) < 4 * (0.16 / shows) ** 0.5
+
+
+def test_a_rule_agent_decides_by_its_view_alone():
+    rng = np.array([1, 2, 3, 4], np.int64)
+    params = np.array([1.0, 5.0])
+    for k, p in enumerate(crowded(new(4, 9, turn_visibility="blind", max_turns=150), 9)):
+        if p.is_over:
+            break
+        for kind in (bots.COLLECTOR, bots.HUNTER):
+            worlds = (p, p.resample(p.to_move, k), p.resample(p.to_move, k + 1))
+            choices = {int(bots.decide(kind, q.view(q.to_move).record, q.mask(), rng.copy(), params)) for q in worlds}
+            assert len(choices) == 1
+            assert p.mask()[choices.pop()]
+
+
+def test_memory_beats_guessing():
+    """7.4: one player with perfect memory wins about three games of four against three who show a random side."""
+    agents = [(bots.HUNTER, (1.0, 5.0)), *[(bots.HUNTER, (0.5, 5.0))] * 3]
+    wins = sum(int(finish(new(4, seed), agents, seed).record["winner"][0]) for seed in range(40))
+    assert wins >= 20
+
+
+def test_illegal_actions_are_refused():
+    p = roll(new(), 1)
+    with pytest.raises(IllegalAction):
+        p.string_to_action("move h1")
+    with pytest.raises(IllegalAction):
+        p.string_to_action("pirate r0")
+    with pytest.raises(IllegalAction):
+        p.apply(rules.SIDE_0)
