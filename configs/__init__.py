@@ -1,0 +1,1 @@
+"""The experiments that ship with Deckhand: one YAML file each."""

@@ -67,11 +67,11 @@ def aec(game: Game, num_players: int) -> Measure:
             env.reset(seed=draw.seed())
             decisions = 0
             while env.agents:
-                observation, _, terminated, truncated, _ = env.last()
+                _, _, terminated, truncated, info = env.last()
                 if terminated or truncated:
                     env.step(None)
                 else:
-                    env.step(draw.action(observation["action_mask"]))
+                    env.step(draw.action(info["action_mask"]))
                     decisions += 1
             return decisions
 
@@ -143,8 +143,8 @@ def ppo(game: Game, num_players: int, zero_cost: bool) -> Measure:
     def measure(seconds: float) -> float:
         from sb3_contrib import MaskablePPO
 
-        from .bench_zero import ZeroCostVecEnv
         from ..envs.sb3 import Sb3VecEnv
+        from .bench_zero import ZeroCostVecEnv
 
         if zero_cost:
             env: Any = ZeroCostVecEnv(game, PPO_GAMES)
@@ -218,4 +218,3 @@ def machine() -> dict[str, Any]:
         except PackageNotFoundError:
             continue
     return {"system": platform.platform(), "cpus": os.cpu_count(), "python": platform.python_version(), "versions": versions}
-

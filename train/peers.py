@@ -1,7 +1,7 @@
 """Other libraries' environments under random legal play, measured beside ours in the same run.
 
-Each peer is a function that plays for about ``seconds`` and returns decisions per second. As in our own measurements every decision builds the
-mover's observation and mask, and a finished game starts anew.
+Each peer is a function that plays for about ``seconds`` and returns decisions per second. As in our own measurements every decision builds
+the mover's observation and mask, and a finished game starts anew.
 """
 
 import importlib.util

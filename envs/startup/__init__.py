@@ -17,7 +17,7 @@ class GymnasiumWatch:
         """Part of Python's import protocol."""
         if name != "gymnasium":
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
@@ -42,4 +42,4 @@ def _register() -> None:
 
 
 if "gymnasium" not in sys.modules:
-    sys.meta_path.insert(0, GymnasiumWatch())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, GymnasiumWatch())
