@@ -59,13 +59,13 @@ LAYOUT = Layout(
         "globals",
         (GLOBAL_COLUMNS,),
         "0 coins / 13; 1 lifebuoys that the seat can spend / 16; 2 lifebuoys of others / 16; 3 stock / 24; 4 discard pile / 24; "
-        "5 rescued / 52; 6-7 phase: main, place; 8 hand / 3; 9 reversible moves of the segment / 24; 10 decisions / 1000; 11 reshuffles / 13; "
-        "12 the stock's content is known; 13-16 level; 17-21 players; 22 seat to move / 4; 23 open queues",
+        "5 rescued / 52; 6-7 phase: main, place; 8 hand / 3; 9 reversible moves of the segment / 24; 10 decisions / 1000; "
+        "11 reshuffles / 13; 12 the stock's content is known; 13-16 level; 17-21 players; 22 seat to move / 4; 23 open queues",
         # Reshuffles, at most one a decision, have no smaller bound when pumping is free.
         high=80.0,
     ),
 )
-CARD_ROWS = LAYOUT.start("cards")
+CARD_ROW = LAYOUT.start("cards") + CARD_COLUMNS * np.arange(CARDS)
 SECTION_ROWS = LAYOUT.start("sections")
 BOAT_ROWS = LAYOUT.start("boats")
 GLOBALS = LAYOUT.start("globals")
@@ -123,7 +123,7 @@ def observe_cards(s: Any, out: Any) -> None:
         outside = 1 - (where >> IN_BOAT & 1 | where >> IN_BOAT + 1 & 1)
         # Most columns are bits of this number. Eight at a time and without branches: the compiler makes vector instructions of it.
         bits = where | unseen_at * (where == 0) | (fitting >> card & outside) << FITS | (boarding >> card & outside) << BOARDS
-        row = CARD_ROWS + CARD_COLUMNS * card
+        row = CARD_ROW[card]
         for k in range(8):
             out[row + k] = BITS[bits & 0xFF, k]
         for k in range(8):
@@ -133,9 +133,9 @@ def observe_cards(s: Any, out: Any) -> None:
     for i in range(SECTIONS):
         front = s.queue_size[i] - 1
         if front >= 0:
-            out[CARD_ROWS + CARD_COLUMNS * s.queue[i, front] + IS_FRONT] = 1
+            out[CARD_ROW[s.queue[i, front]] + IS_FRONT] = 1
             for k in range(s.face_down[i], front + 1):
-                row = CARD_ROWS + CARD_COLUMNS * s.queue[i, k]
+                row = CARD_ROW[s.queue[i, k]]
                 out[row + DISTANCE] = min(front - k, 12) / 12
                 out[row + IN_RUN] = front - k < s.run[i]
 
