@@ -37,4 +37,23 @@ def flotsam_fight(p):
     assert not r["hand_size"][n:].any()
 
 
-INVARIANTS = {"flotsam_fight": flotsam_fight}
+def piraten_pitt(p):
+    """I1 .. I4 of the rules page; chests hold what they should; whatever a seat believes leaves room for the truth."""
+    r, n = p.record, p.num_players
+    taken = np.zeros(4, int)
+    if p.phase == "place" and not p.is_over:
+        taken[r["met"]] = r["to_place"]
+    assert (r["gem"].sum(1) + r["loaded"] + r["score"] + taken)[:n].tolist() == [5] * n
+    assert set(r["gem"].ravel().tolist()) <= {0, 1}
+    assert r["pirate"] != r["bay"]
+    assert (5 - r["gem"].sum(1) >= taken)[:n].all()
+    assert (r["content"].sum(1) == r["loaded"]).all()
+    assert r["content"].min() >= 0
+    assert ((r["orientation"] >= 0) & (r["orientation"] < 4)).all()
+    for chest in range(n):
+        on_side_0 = r["content"][chest, int(r["orientation"][chest]) >> 1]
+        assert (r["belief"][:n, chest].sum(1) == 1).all()
+        assert (r["belief"][:n, chest, on_side_0] > 0).all()
+
+
+INVARIANTS = {"flotsam_fight": flotsam_fight, "piraten_pitt": piraten_pitt}

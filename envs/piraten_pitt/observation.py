@@ -124,7 +124,7 @@ def write_window(s: Any, seat: int, out: Any) -> None:
         event = s.event[e % WINDOW]
         if event[KIND] == 0 or (event[TOLD] >> seat) & 1 == 0:
             continue
-        out[row + event[KIND] - 1] = 1
+        out[row + int(event[KIND]) - 1] = 1
         cell = row + EVENT_KINDS
         out[cell] = (event[ACTOR] - seat) % s.players / (MAX_PLAYERS - 1)
         if event[OWNER] >= 0:

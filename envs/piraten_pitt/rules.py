@@ -80,7 +80,7 @@ DTYPE = record_dtype(
         ("pirate", np.int16),
         ("gem", np.int8, (MAX_PLAYERS, GEMS)),  # 1: the seat's gem lies on the hideout
         ("loaded", np.int16, (MAX_PLAYERS,)),  # gems in each chest
-        ("content", np.int16, (MAX_PLAYERS, 2)),  # of compartments A and B; -1 in a view
+        ("content", np.int16, (MAX_PLAYERS, 2)),  # of compartments A and B; -1 in a view of a chest that is not empty
         ("orientation", np.int16, (MAX_PLAYERS,)),  # where A points: 0 left, 1 far, 2 right, 3 near; in a view only the axis, 0 or 1
         ("met", np.int16),  # whose chest is being turned, shown or emptied, or NOBODY
         ("to_place", np.int16),
@@ -505,7 +505,8 @@ def tell_all(s: Any, kind: int, actor: int, owner: int, side: int, count: int, n
 def hide(s: Any, seat: int) -> None:
     """7.2: contents and orientation, what others know, and the events that the seat was not told of."""
     for chest in range(s.players):
-        s.content[chest] = -1
+        if s.loaded[chest] > 0:
+            s.content[chest] = -1
         s.orientation[chest] &= 1
     for other in range(MAX_PLAYERS):
         if other != seat:
@@ -529,7 +530,7 @@ def resample(s: Any, seat: int) -> None:
     for chest in range(s.players):
         x = draw_pile(s, seat, chest)
         rest = s.loaded[chest] - x
-        a = randint(s.rng, 2)
+        a = randint(s.rng, 2) if s.loaded[chest] > 0 else 0
         s.orientation[chest] += 2 * a
         s.content[chest, a] = x
         s.content[chest, 1 - a] = rest
