@@ -67,6 +67,10 @@ class BatchStep:
     """The episodes that ended in this step."""
 
 
+_STATE = ("episodes", "draws", "seats", "actors", "controllers", "earned", "totals", "lengths", "illegal_actions", "done")
+"""The arrays of a batch that change while games are played, beside the records."""
+
+
 class LearnerBatch:
     """``num_games`` games stepped at once; in each the learner holds one seat and opponents play the others.
 
@@ -272,6 +276,36 @@ class LearnerBatch:
             self._replace_illegal(chosen)
         loops.advance_learners(self._states, chosen, self._seats, self._earned, self._lengths)
         return self._settle(np.zeros(self.num_games, np.bool_), stepped)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of everything that changes while games are played, as named arrays; :meth:`load_state` gives it back.
+
+        Agents are not part of it: ``controllers`` counts :attr:`agents`, and agents keep their own randomness.
+        """
+        self._need_reset()
+        arrays = {name: np.array(getattr(self, f"_{name}")) for name in _STATE}
+        return {
+            **arrays,
+            "states": self._states.view(np.uint8).copy(),
+            "seeds": self.seeds.copy(),
+            "agents_met": np.array([self._agents_met]),
+        }
+
+    def load_state(self, arrays: Mapping[str, NDArray[Any]], agents: Sequence[Agent]) -> NDArray[np.float32]:
+        """Go on from a :meth:`state` of a batch made with the same arguments; ``agents`` are what :attr:`agents` was then.
+
+        Opponents of later episodes are as :meth:`set_opponents` is told next. Returns the observations, (n, layout.size).
+        """
+        for name in _STATE:
+            getattr(self, f"_{name}")[...] = arrays[name]
+        self._states.view(np.uint8)[...] = arrays["states"]
+        self.seeds = np.array(arrays["seeds"])
+        self._agents_met = int(arrays["agents_met"][0])
+        self.agents = list(agents)
+        self._started = True
+        observations = np.empty((self.num_games, self.game.layout.size), np.float32)
+        self.game.loops.look_for(self._states, self._actors, self._masks, observations)
+        return observations
 
     def _need_reset(self) -> None:
         if not self._started:

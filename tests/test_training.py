@@ -91,8 +91,7 @@ def test_policy_agent_plays_as_the_network_of_sb3(finished):
 
     config = load_config("smoke")
     trainer = Trainer(config, RunFolder.create(finished.path.parent, config), Console(quiet=True))
-    trainer._restart()
-    observations, masks = trainer.ppo._last_obs, trainer.batch.action_masks()
+    observations, masks = trainer.batch.reset(1).observations, trainer.batch.action_masks()
     with torch.no_grad():
         wanted = trainer.ppo.policy.get_distribution(obs_as_tensor(observations, "cpu"), action_masks=masks).distribution.probs.numpy()
     agent = PolicyAgent(trainer.game, trainer._layers(), config.network.activation)
@@ -135,11 +134,11 @@ def test_damaged_or_missing_checkpoints_are_refused(tmp_path):
     folder = RunFolder.create(tmp_path, config)
     with pytest.raises(DeckhandError, match="no checkpoint"):
         folder.load_checkpoint()
-    Trainer(config, folder, Console(quiet=True))._save_checkpoint()
+    Trainer(load_config("smoke", ["budget.steps=256", "evaluation.final_deals=4"]), folder, Console(quiet=True)).run()
     other = load_config("smoke", ["network.hidden=[8]"])
     with pytest.raises(DeckhandError, match="does not fit its configuration"):
         Trainer(other, folder, Console(quiet=True)).run(resume=True)
-    (last,) = (folder.path / "checkpoints").glob("step-*")
+    last = sorted((folder.path / "checkpoints").glob("step-*"))[-1]
     (last / "state.safetensors").write_bytes(b"nonsense")
     with pytest.raises(DeckhandError, match="damaged"):
         folder.load_checkpoint()
@@ -169,15 +168,19 @@ def test_opponent_pool_follows_its_rule():
     assert pool.draw()[1] == [0.5, 0.5]
     pool.add(1, layers)
     assert pool.draw()[1] == [0.5, 0.5, 1.0]
+    leaving = pool.draw()[0][-1]
     for steps in (2, 3, 4):
         pool.add(steps, layers)
     agents, weights = pool.draw()
     assert [agent.name for agent in agents] == ["low", "random", "snapshot-2", "snapshot-3", "snapshot-4"]
     assert weights == pytest.approx([0.5, 0.5, 0.2, 0.2, 0.6])
+    playing = [agents[1], leaving, agents[4]]
     other = OpponentPool(game, config, "tanh")
-    other.load_arrays(pool.to_arrays())
-    assert [s.steps for s in other.snapshots] == [2, 3, 4]
-    assert np.array_equal(other.snapshots[0].layers[0][0], layers[0][0])
+    restored = other.load_state(*pool.state(playing))
+    assert [agent.name for agent in restored] == ["random", "snapshot-1", "snapshot-4"]
+    assert [agent.name for agent in other.draw()[0]] == [agent.name for agent in agents]
+    assert restored[2] is other.draw()[0][4]
+    assert np.array_equal(restored[1].layers[0][0], layers[0][0])
 
 
 def test_minutes_end_a_run_early(tmp_path):

@@ -1,6 +1,6 @@
 """Who the learner plays against: rule agents with fixed weights, and its own past selves."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,6 @@ from ..agents import Agent, make_agent
 from ..agents.policy import Layers, PolicyAgent
 from ..envs.core import Game
 from .config import Opponents
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The learner's actor after ``steps`` steps."""
-
-    steps: int
-    layers: Layers
 
 
 class OpponentPool:
@@ -33,45 +25,57 @@ class OpponentPool:
         self.config = config
         self.activation = activation
         self.rules = [make_agent(game, spec) for spec in config.agents]
-        self.snapshots: list[Snapshot] = []
+        self.snapshots: dict[int, PolicyAgent] = {}
+        """Past selves by the step at which they were taken, oldest first."""
 
     def add(self, steps: int, layers: Layers) -> None:
-        """Put the present learner into the pool."""
+        """Put a copy of the present learner into the pool."""
         if self.config.snapshots is not None:
-            self.snapshots = [*self.snapshots, Snapshot(steps, layers)][-self.config.snapshots.keep :]
+            self.snapshots[steps] = self._snapshot(steps, copy_layers(layers))
+            if len(self.snapshots) > self.config.snapshots.keep:
+                del self.snapshots[min(self.snapshots)]
 
     def draw(self) -> tuple[list[Agent], list[float]]:
         """All opponents and their weights."""
-        agents, weights = list(self.rules), list(self.config.agents.values())
+        weights = list(self.config.agents.values())
         settings = self.config.snapshots
         if settings is None or not self.snapshots:
-            return agents, weights
+            return [*self.rules], weights
         past = len(self.snapshots) - 1
         newest = settings.weight * (settings.latest if past else 1.0)
-        for i, snapshot in enumerate(self.snapshots):
-            agents.append(PolicyAgent(self.game, snapshot.layers, self.activation, deterministic=False, name=f"snapshot-{snapshot.steps}"))
-            weights.append(newest if i == past else (settings.weight - newest) / past)
-        return agents, weights
+        return [*self.rules, *self.snapshots.values()], [*weights, *[(settings.weight - newest) / max(past, 1)] * past, newest]
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The snapshots as named arrays: ``snapshot.<steps>.<layer>.weight`` and ``.bias``."""
+    def state(self, playing: Sequence[Agent]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and JSON values that :meth:`load_state` reads.
+
+        ``playing`` are the agents who have a seat now, among them snapshots that have left the pool but not yet their game.
+        """
+        known = {
+            agent.name: agent
+            for agent in (*self.snapshots.values(), *playing)
+            if isinstance(agent, PolicyAgent) and agent not in self.rules
+        }
         arrays = {}
-        for snapshot in self.snapshots:
-            for i, (weight, bias) in enumerate(snapshot.layers):
-                arrays[f"snapshot.{snapshot.steps}.{i}.weight"] = weight
-                arrays[f"snapshot.{snapshot.steps}.{i}.bias"] = bias
-        return arrays
+        for name, agent in known.items():
+            for i, (weight, bias) in enumerate(agent.layers):
+                arrays[f"{name}.{i}.weight"], arrays[f"{name}.{i}.bias"] = weight, bias
+        return arrays, {"pool": list(self.snapshots), "playing": [self.rules.index(a) if a in self.rules else a.name for a in playing]}
 
-    def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Read what :meth:`to_arrays` gave."""
-        steps = sorted({int(name.split(".")[1]) for name in arrays if name.startswith("snapshot.")})
-        self.snapshots = []
-        for step in steps:
-            layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
-            while f"snapshot.{step}.{len(layers)}.weight" in arrays:
-                prefix = f"snapshot.{step}.{len(layers)}"
-                layers.append((arrays[f"{prefix}.weight"], arrays[f"{prefix}.bias"]))
-            self.snapshots.append(Snapshot(step, layers))
+    def load_state(self, arrays: dict[str, NDArray[Any]], values: dict[str, Any]) -> list[Agent]:
+        """Read what :meth:`state` gave; returns the agents who were playing, in their order."""
+        layers: dict[str, list[tuple[NDArray[np.float32], NDArray[np.float32]]]] = {}
+        for name in arrays:
+            if name.startswith("snapshot-"):
+                layers.setdefault(name.split(".")[0], [])
+        for name, found in layers.items():
+            while f"{name}.{len(found)}.weight" in arrays:
+                found.append((arrays[f"{name}.{len(found)}.weight"], arrays[f"{name}.{len(found)}.bias"]))
+        agents = {name: self._snapshot(int(name.removeprefix("snapshot-")), found) for name, found in layers.items()}
+        self.snapshots = {steps: agents[f"snapshot-{steps}"] for steps in values["pool"]}
+        return [self.rules[key] if isinstance(key, int) else agents[key] for key in values["playing"]]
+
+    def _snapshot(self, steps: int, layers: Layers) -> PolicyAgent:
+        return PolicyAgent(self.game, layers, self.activation, deterministic=False, name=f"snapshot-{steps}")
 
 
 def copy_layers(layers: Layers) -> Layers:

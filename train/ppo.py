@@ -24,13 +24,13 @@ from ..envs.learner_batch import LearnerBatch
 from ..envs.sb3 import Sb3VecEnv
 from .config import TrainConfig
 from .evaluation import Evaluation, evaluate
-from .opponents import OpponentPool, copy_layers
+from .opponents import OpponentPool
 from .runs import Checkpoint, RunFolder, write_json, write_text
 from .statistics import Figure
 from .tables import Grid
 
 # Seeds of the run's parts: indexes into the stream of its seed.
-NETWORK, AFTER_CHECKPOINT = 1, 2**41
+NETWORK, GAMES, AFTER_CHECKPOINT = 1, 2, 2**41
 
 
 class ScaledReward(VecEnvWrapper):
@@ -53,9 +53,9 @@ class Trainer(BaseCallback):
 
     Everything happens between rollouts, when SB3 holds no half-finished state: evaluation, snapshot, metrics, checkpoint.
 
-    *Exact resumption.* A checkpoint holds the networks, the optimiser and the snapshots; games and generators are not stored. After each
-    checkpoint, whether the run goes on or resumes from it, every game is dealt anew, and games, opponents, torch and NumPy start from
-    seeds that follow from the run's seed and the step. The resumed run therefore is the run that was never stopped.
+    *Exact resumption.* A checkpoint holds networks, optimiser, games and opponents. Instead of storing generators, the run that goes on
+    after a checkpoint loads it as the run that resumes from it does, and torch, NumPy and the opponents start from seeds that follow from
+    the run's seed and the step. The resumed run therefore is the run that was never stopped.
     """
 
     def __init__(self, config: TrainConfig, folder: RunFolder, console: Console) -> None:
@@ -67,13 +67,13 @@ class Trainer(BaseCallback):
         self.pool = OpponentPool(self.game, config.opponents, config.network.activation)
         self.baselines = [make_agent(self.game, spec) for spec in config.evaluation.against]
         self.display = _Display(console, config.budget.steps)
-        self.opponents, weights = self.pool.draw()
+        opponents, weights = self.pool.draw()
         self.batch = LearnerBatch(
             self.game,
             config.ppo.games,
             config.players,
             config.options,
-            opponents=self.opponents,
+            opponents=opponents,
             weights=weights,
         )
         self.ppo = _make_model(config, ScaledReward(Sb3VecEnv(self.batch), config.reward_scale))
@@ -86,8 +86,13 @@ class Trainer(BaseCallback):
     def run(self, resume: bool = False) -> list[Evaluation]:
         """Train to the end of the budget, evaluate, write the results."""
         if resume:
-            self._restore()
+            checkpoint = self.folder.load_checkpoint()
+            self._load(checkpoint)
+            self.seconds = checkpoint.values["seconds"]
+            self.folder.cut(self.steps)
         else:
+            self.ppo._last_obs = self.batch.reset(derive_seed(self.config.seed, GAMES)).observations
+            self.ppo._last_episode_starts = np.ones(self.config.ppo.games, np.bool_)
             self._save_checkpoint()
         self._started = time.monotonic() - self.seconds
         with self.display:
@@ -124,7 +129,7 @@ class Trainer(BaseCallback):
             values |= {f"evaluation/{name}/{key}": value for name, figure in figures.items() for key, value in figure.to_json().items()}
         snapshots = config.opponents.snapshots
         if snapshots and _passed(before, self.steps, snapshots.every):
-            self.pool.add(self.steps, copy_layers(self._layers()))
+            self.pool.add(self.steps, self._layers())
             self._update_opponents()
         seconds = time.monotonic() - self._started
         speed = (self.steps - before) / max(seconds - self.seconds, 1e-9)
@@ -181,32 +186,37 @@ class Trainer(BaseCallback):
 
     def _update_opponents(self) -> None:
         if self.config.players > 1:
-            self.opponents, weights = self.pool.draw()
-            self.batch.set_opponents(self.opponents, weights)
+            self.batch.set_opponents(*self.pool.draw())
 
     def _save_checkpoint(self) -> None:
         arrays = {f"network.{k}": v.numpy() for k, v in self.ppo.policy.state_dict().items()}
         for i, state in self.ppo.policy.optimizer.state_dict()["state"].items():
             arrays |= {f"optimizer.{i}.{k}": v.numpy() for k, v in state.items()}
-        arrays |= self.pool.to_arrays()
-        values = {"updates": self.ppo._n_updates, "seconds": self.seconds}
-        self.folder.save_checkpoint(Checkpoint(self.steps, arrays, values), self._layers(), self._card([]))
-        self._restart()
+        arrays |= {f"batch.{k}": v for k, v in self.batch.state().items()} | {"episode_starts": np.array(self.ppo._last_episode_starts)}
+        opponents, values = self.pool.state(self.batch.agents)
+        values |= {"updates": self.ppo._n_updates, "seconds": self.seconds}
+        checkpoint = Checkpoint(self.steps, arrays | opponents, values)
+        self.folder.save_checkpoint(checkpoint, self._layers(), self._card([]))
+        self._load(checkpoint)
 
-    def _restore(self) -> None:
-        checkpoint = self.folder.load_checkpoint()
+    def _load(self, checkpoint: Checkpoint) -> None:
+        """Everything as it was at a checkpoint; everything random starts from the seed of its step."""
         self.steps = self.ppo.num_timesteps = checkpoint.steps
-        self.seconds = checkpoint.values["seconds"]
-        self.ppo._n_updates = checkpoint.values["updates"]
         try:
             self.ppo.policy.load_state_dict({k: torch.from_numpy(v) for k, v in checkpoint.section("network").items()})
             self.ppo.policy.optimizer.load_state_dict(self._optimizer_state(checkpoint))
-            self.pool.load_arrays(checkpoint.arrays)
-            self._update_opponents()
-        except (RuntimeError, KeyError, ValueError) as error:
+            self.ppo._n_updates = checkpoint.values["updates"]
+            agents = self.pool.load_state(checkpoint.arrays, checkpoint.values)
+            self.ppo._last_obs = self.batch.load_state(checkpoint.section("batch"), agents)
+            self.ppo._last_episode_starts = checkpoint.arrays["episode_starts"]
+        except (RuntimeError, KeyError, ValueError, IndexError) as error:
             raise RecordError(f"the checkpoint of {self.folder.path} does not fit its configuration: {error}") from None
-        self.folder.cut(self.steps)
-        self._restart()
+        self._update_opponents()
+        seed = derive_seed(self.config.seed, AFTER_CHECKPOINT + self.steps)
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002 (SB3 shuffles its batches with NumPy's global generator)
+        for i, agent in enumerate(self.batch.agents):
+            agent.reset(derive_seed(seed, i))
 
     def _optimizer_state(self, checkpoint: Checkpoint) -> dict[str, Any]:
         state: dict[int, dict[str, torch.Tensor]] = {}
@@ -214,14 +224,6 @@ class Trainer(BaseCallback):
             index, _, key = name.partition(".")
             state.setdefault(int(index), {})[key] = torch.from_numpy(array)
         return {**self.ppo.policy.optimizer.state_dict(), "state": state}
-
-    def _restart(self) -> None:
-        """Everything random starts anew from the seed of this step."""
-        seed = derive_seed(self.config.seed, AFTER_CHECKPOINT + self.steps)
-        torch.manual_seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002 (SB3 shuffles its batches with NumPy's global generator)
-        self.ppo._last_obs = self.batch.reset(derive_seed(seed, 1)).observations
-        self.ppo._last_episode_starts = np.ones(self.config.ppo.games, np.bool_)
 
 
 def _make_model(config: TrainConfig, env: VecEnv) -> MaskablePPO:
