@@ -505,12 +505,12 @@ def tell_all(s: Any, kind: int, actor: int, owner: int, side: int, count: int, n
 def hide(s: Any, seat: int) -> None:
     """7.2: contents and orientation, what others know, and the events that the seat was not told of."""
     for chest in range(s.players):
+        s.orientation[chest] &= 1
         if s.loaded[chest] > 0:
             s.content[chest] = -1
-        s.orientation[chest] &= 1
-    for other in range(MAX_PLAYERS):
-        if other != seat:
-            s.belief[other] = 0
+            for other in range(s.players):
+                if other != seat:
+                    s.belief[other, chest] = 0
     for e in range(WINDOW):
         kind = s.event[e, KIND]
         if kind in (TURNED, STOWED):
@@ -528,9 +528,11 @@ def resample(s: Any, seat: int) -> None:
     others know is exact for ``attention`` 1 and visible stowing; else a bystander knows either everything or what is public.
     """
     for chest in range(s.players):
+        if s.loaded[chest] == 0:
+            continue
         x = draw_pile(s, seat, chest)
         rest = s.loaded[chest] - x
-        a = randint(s.rng, 2) if s.loaded[chest] > 0 else 0
+        a = randint(s.rng, 2)
         s.orientation[chest] += 2 * a
         s.content[chest, a] = x
         s.content[chest, 1 - a] = rest
