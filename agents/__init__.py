@@ -2,19 +2,26 @@
 
 from ..envs.core.agent import Agent, RandomAgent, Turns, show_turns
 from .human import HumanAgent
-from .registry import agent_names, default_agent, make_agent
+from .registry import agent_names, default_agent, make_agent, split_specs
 from .rule_agent import RuleAgent
 from .rules import register_rules
+from .search import Budget, FlatSearch, SearchAgent, SearchStats, TreeSearch
 
 __all__ = [
     "Agent",
+    "Budget",
+    "FlatSearch",
     "HumanAgent",
     "RandomAgent",
     "RuleAgent",
+    "SearchAgent",
+    "SearchStats",
+    "TreeSearch",
     "Turns",
     "agent_names",
     "default_agent",
     "make_agent",
     "register_rules",
     "show_turns",
+    "split_specs",
 ]

@@ -2,6 +2,7 @@
 
 Such a module holds ``AGENTS``, a dict from an agent's name to its kind (1, 2, ...) and the default values of its numeric parameters, and
 the kernel ``decide(kind, view, mask, rng, params) -> action`` (see :mod:`deckhand.agents.loops`). The first agent is the game's baseline.
+Optionally ``ROLLOUTS_UNTIL = "reward"``: the rollouts of search agents end with the first reward unless told otherwise.
 """
 
 import importlib
@@ -9,7 +10,7 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from ...envs.core import Game, kernel
@@ -28,6 +29,8 @@ class RuleSet:
     """Name to kind and default parameters, in the module's order."""
     width: int
     """Length of every parameter vector handed to ``decide``: the longest of the game's agents, at least 1."""
+    rollouts_until: Literal["end", "reward"]
+    """How far search agents play an imagined game on unless told otherwise."""
     loops: Any
     """``choose``, ``choose_all`` and ``play`` of :mod:`deckhand.agents.loops`, bound to the game."""
 
@@ -44,15 +47,17 @@ def rule_set(game: Game) -> RuleSet:
     if game not in _BOUND:
         agents: Mapping[str, tuple[int, tuple[float, ...]]] = {}
         decide = _nothing
+        until: Literal["end", "reward"] = "end"
         if game.name in _MODULES:
             module = importlib.import_module(_MODULES[game.name])
             agents, decide = module.AGENTS, module.decide
+            until = getattr(module, "ROLLOUTS_UNTIL", until)
         kernels = {"decide": decide, **{name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view")}}
         for function in (loops.choose, loops.choose_all, loops.play):
             kernels[function.__name__] = bind(function, game.name, kernels)
         width = max([1, *(len(defaults) for _, defaults in agents.values())])
         bound = SimpleNamespace(choose=kernels["choose"], choose_all=kernels["choose_all"], play=kernels["play"])
-        _BOUND[game] = RuleSet(agents, width, bound)
+        _BOUND[game] = RuleSet(agents, width, until, bound)
     return _BOUND[game]
 
 

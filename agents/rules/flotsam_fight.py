@@ -13,6 +13,7 @@ from ...envs.flotsam_fight.rules import BOATS, CARD_VALUES, CARDS, FIRST_PAIR, M
 
 LOW, STRONG = 1, 2
 AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {"low": (LOW, ()), "strong": (STRONG, ())}
+ROLLOUTS_UNTIL = "reward"  # the rounds to come are new deals
 
 # What the strong agent counts, each times its weight.
 RANK = 0  # of the card played: 0 the lowest of all .. 1

@@ -1,0 +1,319 @@
+"""Search agents: for every game, without training. They imagine worlds that fit what they know and try them out.
+
+Everything is drawn from the agent's own generator, and nothing is read but views: for a fixed seed and a budget in simulations the same
+turns give the same actions, whatever the hidden cards are.
+"""
+
+import re
+import time
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.core import Game, OptionError
+from ..envs.core.agent import Agent, RandomAgent, Turns
+from ..envs.core.jit import JIT_DISABLED, bind
+from . import search_loops
+from .rule_agent import RuleAgent
+from .rules import RuleSet, rule_set
+
+MAX_SIMULATIONS = 10**7
+FIRST_NODES = 1024
+FIRST_WORLDS = 8
+"""After so many worlds, and whenever their number has doubled, a flat search drops the actions that trail ..."""
+DROP = 2.0
+"""... by so much that so many standard errors on either side do not bring them level with the best."""
+CHUNK_MS = 2.0
+"""How often a search with a budget of time looks at the clock."""
+
+Until = Literal["end", "reward"]
+
+_BOUND: WeakKeyDictionary[RuleSet, Any] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search may do for one action: a number of simulations, or milliseconds."""
+
+    amount: int
+    in_ms: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """``"64"`` or ``"50ms"``; :class:`OptionError` for anything else."""
+        match = re.fullmatch(r"([0-9]{1,9})(ms)?", text.strip())
+        if match is None or not 1 <= int(match[1]) <= MAX_SIMULATIONS:
+            raise OptionError(f"a search budget cannot be {text!r}: it is a number from 1 to {MAX_SIMULATIONS}, or a time like 50ms")
+        return cls(int(match[1]), match[2] is not None)
+
+    def __str__(self) -> str:
+        return f"{self.amount}ms" if self.in_ms else str(self.amount)
+
+
+@dataclass
+class SearchStats:
+    """What a search agent has done since its last reset."""
+
+    turns: int = 0
+    """Turns with more than one legal action; the others need no search."""
+    simulations: int = 0
+    """Worlds imagined; a flat search tries every action in each that it has not dropped."""
+    decisions: int = 0
+    """Decisions made in them, by rollouts and in the tree."""
+    nodes: int = 0
+    """Tree nodes."""
+    seconds: float = 0.0
+
+
+class SearchAgent(Agent):
+    """What the searches have in common.
+
+    ``rollout`` plays the imagined games on: a :class:`RuleAgent` of the game, or a :class:`RandomAgent`. They go on until the game's end;
+    with ``until="reward"`` until somebody is rewarded, which suits games of several rounds; with ``horizon`` > 0 for so many decisions at
+    most.
+    """
+
+    sees_observations = False
+
+    def __init__(self, game: Game, budget: Budget, rollout: Agent, *, until: Until = "end", horizon: int = 0) -> None:
+        if not isinstance(rollout, (RuleAgent, RandomAgent)) or rollout.game is not game:
+            raise OptionError(f"{game.name}: rollouts need a rule agent of this game or the random agent, not {rollout.name!r}")
+        if until not in ("end", "reward"):
+            raise OptionError(f"{game.name}: until cannot be {until!r}; allowed are 'end' and 'reward'")
+        if horizon < 0:
+            raise OptionError(f"{game.name}: horizon cannot be {horizon}; it is a number of decisions, 0 for no limit")
+        self.game = game
+        self.budget = budget
+        rules = rule_set(game)
+        self._kind = rollout.kind if isinstance(rollout, RuleAgent) else 0
+        self._params = rollout.params if isinstance(rollout, RuleAgent) else np.zeros(rules.width)
+        self._to_reward = until == "reward"
+        self._horizon = horizon or 1 << 30
+        self._loops = _bound_loops(game)
+        self._scratch = game.allocate(3)
+        self._mask = np.zeros(game.num_actions, np.bool_)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        self.stats = SearchStats()
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, turns: Turns) -> NDArray[np.int64]:
+        if turns.game is not self.game:
+            raise OptionError(f"{self.name} plays {self.game.id}, not {turns.game.id}")
+        started = time.perf_counter()
+        actions = np.argmax(turns.masks, axis=1)
+        rows = np.flatnonzero(turns.masks.sum(axis=1) > 1)
+        # One seed a turn, drawn in order: turns shown together are answered like turns shown one after another.
+        seeds = self._rng.integers(2**53, size=len(turns))
+        if len(rows) > 0:
+            actions[rows] = self._search(turns, rows, seeds[rows])
+        self.stats.turns += len(rows)
+        self.stats.seconds += time.perf_counter() - started
+        return actions
+
+    @abstractmethod
+    def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """An action for each of the turns ``rows``, which have more than one."""
+
+    def _preferred(self, views: NDArray[Any], masks: NDArray[np.bool_], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+        actions = np.empty(len(views), np.int64)
+        self._loops.prefer(views, masks, seeds, self._kind, self._params, actions)
+        return actions
+
+
+class FlatSearch(SearchAgent):
+    """Flat Monte Carlo: every legal action is tried in the same worlds and played out; hopeless ones are dropped on the way.
+
+    The rule agent's own choice stands unless another action returned more by ``caution`` standard errors of the paired difference; of
+    several such the one that leads by most after subtracting them is taken. Random rollouts have no such choice: then the mean decides.
+    """
+
+    def __init__(self, game: Game, budget: Budget, rollout: Agent, *, caution: float = 1.0, **settings: Any) -> None:
+        super().__init__(game, budget, rollout, **settings)
+        if not 0 <= caution < np.inf:
+            raise OptionError(f"{game.name}: caution cannot be {caution}; it is a number of standard errors, 0 or more")
+        self._caution = caution if self._kind > 0 else 0.0
+        self.name = f"flat({budget})"
+
+    def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+        views, masks, seats = turns.views[rows], turns.masks[rows], turns.seats[rows]
+        bases = self._preferred(views, masks, seeds)
+        chosen = bases.copy()
+        # By time one turn after another, else all at once.
+        for part in [slice(i, i + 1) for i in range(len(rows))] if self.budget.in_ms else [slice(None)]:
+            alive = masks[part].copy()
+            trials = _Trials(alive.shape)
+            worlds, judged = 0, FIRST_WORLDS
+            for first, count in _chunks(self.budget, FIRST_WORLDS):
+                self.stats.decisions += self._loops.sample_worlds(
+                    views[part],
+                    alive,
+                    seats[part],
+                    seeds[part],
+                    first,
+                    count,
+                    self._kind,
+                    self._params,
+                    self._to_reward,
+                    self._horizon,
+                    bases[part],
+                    trials.gains,
+                    trials.squares,
+                    self._scratch,
+                    self._mask,
+                )
+                trials.worlds += count * alive
+                worlds = first + count
+                if worlds >= judged:
+                    judged = 2 * worlds
+                    best = trials.bound(-DROP).max(axis=1, where=alive, initial=-np.inf)
+                    alive &= trials.bound(DROP) >= best[:, None]
+                    alive[np.arange(len(alive)), bases[part]] = True
+            self.stats.simulations += worlds * len(alive)
+            lead = np.where(alive, trials.bound(-self._caution), -np.inf)
+            chosen[part] = np.where(lead.max(axis=1) > 0, np.argmax(lead, axis=1), bases[part])
+        return chosen
+
+
+class _Trials:
+    """What every action returned more than the rule agent's choice, by turn and action."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.gains = np.zeros(shape)
+        self.squares = np.zeros(shape)
+        self.worlds = np.zeros(shape, np.int64)
+
+    def bound(self, errors: float) -> NDArray[np.float64]:
+        """Mean plus so many of its standard errors; a single world says nothing about the spread."""
+        n = np.maximum(self.worlds, 1)
+        mean = self.gains / n
+        if errors == 0:
+            return np.asarray(mean)
+        error = np.sqrt(np.maximum(self.squares / n - mean**2, 0) / np.maximum(n - 1, 1))
+        error[(n == 1) & (self.gains != 0)] = np.inf
+        return np.asarray(mean + errors * error)
+
+
+class TreeSearch(SearchAgent):
+    """Single-observer information-set MCTS (Cowling, Powley and Whitehouse 2012) with a bias towards a rule agent's choice.
+
+    One tree for all worlds; its nodes are sequences of actions (chance is not branched on), and an action competes only in the worlds in
+    which it is legal. The root's most visited action is played. ``exploration`` is UCT's constant for returns scaled to 0 .. 1, ``bias``
+    the weight of the rule agent's choice, divided by the visits of the action plus one.
+    """
+
+    def __init__(self, game: Game, budget: Budget, rollout: Agent, *, exploration: float = 0.5, bias: float = 1.0, **settings: Any) -> None:
+        super().__init__(game, budget, rollout, **settings)
+        for name, value in (("exploration", exploration), ("bias", bias)):
+            if not 0 <= value < np.inf:
+                raise OptionError(f"{game.name}: {name} cannot be {value}; it is a number, 0 or more")
+        self._exploration = exploration
+        self._bias = bias
+        self._tree = _nodes(FIRST_NODES)
+        self.name = f"ismcts({budget})"
+
+    def prior(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Where the bias goes at the root, float64 (rows, num_actions): here 1 for the rule agent's choice.
+
+        A subclass may return a policy's probabilities instead.
+        """
+        prior = np.zeros((len(rows), turns.masks.shape[1]))
+        if self._kind > 0:
+            prior[np.arange(len(rows)), self._preferred(turns.views[rows], turns.masks[rows], seeds)] = 1
+        return prior
+
+    def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+        prior = self.prior(turns, rows, seeds)
+        actions = np.empty(len(rows), np.int64)
+        for j, i in enumerate(rows):
+            tree = self._plant(0)
+            bounds = np.array([np.inf, -np.inf])
+            worlds = 0
+            for first, count in _chunks(self.budget, self.budget.amount):
+                tree = self._plant(first + count + 1)
+                self.stats.decisions += self._loops.grow_tree(
+                    turns.views[i : i + 1],
+                    int(turns.seats[i]),
+                    int(seeds[j]),
+                    first,
+                    count,
+                    self._kind,
+                    self._params,
+                    self._to_reward,
+                    self._horizon,
+                    self._exploration,
+                    self._bias,
+                    prior[j],
+                    tree,
+                    bounds,
+                    self._scratch,
+                    self._mask,
+                )
+                worlds = first + count
+            self.stats.simulations += worlds
+            self.stats.nodes += int(tree["nodes"][0])
+            visits = np.zeros(turns.masks.shape[1], np.int64)
+            totals = np.zeros(turns.masks.shape[1])
+            self._loops.read_root(tree, visits, totals)
+            # Of equally visited actions the one that returned more.
+            actions[j] = np.argmax(np.where(visits == visits.max(), totals, -np.inf))
+        return actions
+
+    def _plant(self, nodes: int) -> NDArray[Any]:
+        """The tree with room for ``nodes``; an empty one for 0."""
+        if nodes > len(self._tree):
+            grown = _nodes(max(nodes, 2 * len(self._tree)))
+            grown[: len(self._tree)] = self._tree
+            self._tree = grown
+        if nodes == 0:
+            self._tree[0] = np.zeros((), search_loops.NODE)[()]
+            self._tree["nodes"][0] = 1
+        return self._tree
+
+
+def _nodes(count: int) -> NDArray[Any]:
+    tree = np.zeros(count, search_loops.NODE)
+    return tree.view(np.recarray) if JIT_DISABLED else tree
+
+
+def _chunks(budget: Budget, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges (first, count) of simulations until the budget is used up: the first has ``size``, each of the next doubles the number.
+
+    By the clock: the first has one, and a range takes ``CHUNK_MS`` at most unless it is a single simulation.
+    """
+    if not budget.in_ms:
+        first = 0
+        while first < budget.amount:
+            count = min(max(size, first), budget.amount - first)
+            yield first, count
+            first += count
+        return
+    now = time.perf_counter()
+    deadline = now + budget.amount / 1000
+    first, count = 0, 1
+    while first < MAX_SIMULATIONS and (first == 0 or now < deadline):
+        started = now
+        yield first, count
+        first += count
+        now = time.perf_counter()
+        each = max((now - started) / count, 1e-7)
+        count = max(1, min(2 * count, int(CHUNK_MS / 1000 / each)))
+
+
+def _bound_loops(game: Game) -> Any:
+    rules = rule_set(game)
+    if rules not in _BOUND:
+        kernels = {name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view", "fill_view")}
+        kernels["choose"] = rules.loops.choose
+        names = ("is_paid", "roll_out", "prefer", "sample_worlds", "select", "grow_tree", "read_root")
+        for name in names:
+            kernels[name] = bind(getattr(search_loops, name), game.name, kernels)
+        _BOUND[rules] = SimpleNamespace(**{name: kernels[name] for name in names})
+    return _BOUND[rules]
