@@ -24,7 +24,7 @@ from .rng import MAX_SEED, derive_seed
 
 DECISION_LIMIT = 200_000
 """A game of random play that is longer than this counts as endless."""
-_ENOUGH = 100
+_ENOUGH = 50
 """In so many views that hide something, resample must have drawn something else than the truth."""
 _BLANKED = ("seed", "rng", "log", "log_size")
 
