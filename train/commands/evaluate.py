@@ -1,7 +1,6 @@
 """``deckhand evaluate``."""
 
 import json
-import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -42,13 +41,13 @@ def register(app: typer.Typer) -> None:
 
         Example: deckhand evaluate flotsam_fight --agents low,random --players 4 --deals 1000 --seed 1 -o rounds=1
         """
-        from ...agents import make_agent
+        from ...agents import make_agent, split_specs
         from ...envs.core import get_game
         from ..evaluation import evaluate as run
         from ..progress import progress_bar
 
         chosen = get_game(game)
-        subject, *others = [make_agent(chosen, spec.strip()) for spec in re.split(r",(?![^()]*\))", agents)]
+        subject, *others = [make_agent(chosen, spec) for spec in split_specs(agents)]
         options = parse_options(chosen, option)
         num_players = parse_players(chosen, players)
         console = Console()

@@ -1,6 +1,5 @@
 """``deckhand play``."""
 
-import re
 import secrets
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -61,10 +60,10 @@ def register(app: typer.Typer) -> None:
 
 def _opponents(game: "Game", specs: str, count: int) -> list["Agent"]:
     """The agents of the other seats; the commas inside an agent's parameters do not separate."""
-    from ...agents import make_agent
+    from ...agents import make_agent, split_specs
     from ...envs.core import OptionError
 
-    names = re.split(r",(?![^()]*\))", specs)
+    names = split_specs(specs)
     if len(names) == 1:
         names *= count
     if len(names) != count:
