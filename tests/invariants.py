@@ -56,4 +56,44 @@ def piraten_pitt(p):
         assert (r["belief"][:n, chest, on_side_0] > 0).all()
 
 
-INVARIANTS = {"flotsam_fight": flotsam_fight, "piraten_pitt": piraten_pitt}
+def alle_in_die_boote(p):
+    """52 cards, each in one place; fronts, runs and piles are what the cards say; what is known fits what is true."""
+    rules, r = p.game.rules, p.record
+    where, down, size = r["where"].tolist(), r["face_down"].tolist(), r["queue_size"].tolist()
+    queues = [r["queue"][i][: size[i]].tolist() for i in range(6)]
+    hidden = {card: rules.FACE_DOWN + i for i in range(6) for card in queues[i][: down[i]]}
+    stock = r["stock"][r["stock_top"] : r["stock_top"] + r["stock_size"]].tolist()
+    hidden.update(dict.fromkeys(stock, rules.IN_STOCK))
+    shown = {card: i for i in range(6) for card in queues[i][down[i] :]}
+    shown.update({card: rules.IN_HAND + k for k, card in enumerate(r["hand"][: r["hand_size"]].tolist())})
+    for card, place in shown.items():
+        assert where[card] == 1 << place
+    for card, place in hidden.items():
+        assert (where[card] or int(r["unseen_at"])) >> place & 1
+    discarded = where.count(1 << rules.DISCARDED)
+    boarded = where.count(1 << rules.IN_BOAT) + where.count(1 << rules.IN_BOAT + 1)
+    assert len(hidden) + len(shown) + discarded + boarded == 52
+    assert (discarded, boarded) == (r["discard_size"], r["rescued"])
+    assert r["boat"].sum() == boarded
+    unseen = [sum(where[card] == 0 for card in queues[i][: down[i]]) for i in range(6)]
+    for i in range(6):
+        assert bool(queues[i]) == (down[i] < size[i])
+        group = [t for t in range(6) if r["linked"][i] >> t & 1]
+        assert i in group
+        assert r["unseen"][i] == sum(unseen[t] for t in group)
+        assert bool(r["front"][i] == rules.FLOODED) <= (r["coins"][i] == 0)
+        assert 0 <= r["coins"][i] <= r["start_coins"][i]
+        if queues[i]:
+            kinds = [int(rules.KIND[card]) for card in queues[i][down[i] :]]
+            assert r["front"][i] == kinds[-1]
+            assert kinds[len(kinds) - r["run"][i] :] == [kinds[-1] + k for k in range(r["run"][i] - 1, -1, -1)]
+        else:
+            assert r["front"][i] in (rules.EMPTY, rules.FLOODED)
+    assert r["lifebuoys"] >= 0
+    assert (r["own"] >= 0).all()
+    if not p.is_over:
+        assert r["coins"].sum() > 0
+        assert (r["phase"] == rules.PLACING) == (r["hand_size"] > 0)
+
+
+INVARIANTS = {"alle_in_die_boote": alle_in_die_boote, "flotsam_fight": flotsam_fight, "piraten_pitt": piraten_pitt}

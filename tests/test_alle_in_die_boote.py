@@ -973,3 +973,31 @@ def test_regression_6_5(agent, level, mean, error, wins):
     rescued = simulate(agent, n, level=level)["rescued"].astype(float)
     assert abs(rescued.mean() - mean) < 3 * np.hypot(rescued.std() / n**0.5, error)
     assert abs((rescued == 52).mean() - wins) < 3 * np.sqrt(wins * (1 - wins) * (1 / n + 1 / 20000))
+
+
+def test_strong_is_far_better_than_call_pump():
+    n = 400
+    better = simulate("strong", n)["rescued"] - simulate("call_pump", n)["rescued"].astype(float)
+    assert better.mean() > 3
+    assert better.mean() > 3 * better.std() / n**0.5
+
+
+def test_strong_gives_every_command_and_draws_fewer_cards_when_most_fit():
+    rnd = random.Random(0)
+    verbs = set()
+    for seed in range(12):
+        p = new(rnd.randint(1, 5), seed, level="leicht")
+        while not p.is_over:
+            text = decide(p, "strong")
+            verbs.add(text if text.startswith("rescue") else text.split()[0])
+            play(p, text)
+    assert verbs >= {"move", "board", "even", "letpass", "call", "pump", "place", "rescue 1", "rescue 2", "rescue 3"}
+
+
+@pytest.mark.parametrize("agent", ["simple", "call_pump", "strong"])
+def test_agents_decide_by_what_they_know(agent):
+    p = new(2, 3)
+    while not p.is_over:
+        text = decide(p, agent)
+        assert decide(p.resample(p.to_move, 5), agent) == text
+        play(p, text)

@@ -1,5 +1,7 @@
 """Alle in die Boote at the table: options, action strings, events, text and drawing."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from pydantic import Field
@@ -155,6 +157,18 @@ class AlleInDieBoote(Game):
             else:
                 found.append({"event": "lifebuoy", "player": next(values)})
         return found
+
+    def chance(self, num_players: int, options: AlleInDieBooteOptions, events: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[int]]:
+        for event in events:
+            if event["event"] in ("deal", "even"):
+                names = [*chain(*event["queues"]), *event.get("stock", ())]
+            elif event["event"] == "shuffle":
+                names = event["stock"]
+            elif event["event"] == "merge":
+                names = event["queue"]
+            else:
+                continue
+            yield [CARD_OF_NAME[name] for name in reversed(names)]
 
     def extra_outcome(self, record: Record) -> dict[str, Any]:
         return {"rescued": int(record["rescued"])}
