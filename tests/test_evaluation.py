@@ -86,7 +86,8 @@ def test_opponents_fill_the_seats_clockwise_and_cyclically():
         assert row.figures["win_share"].mean == pytest.approx(shares[np.tile(seating, (10, 1)) == j].mean())
 
 
-@pytest.mark.parametrize("name", [name for name in game_names() if len(agent_names(name)) > 1])
+# Not Piraten-Pitt: its agents draw random numbers, each loop in its own order.
+@pytest.mark.parametrize("name", [name for name in game_names() if name != "piraten_pitt"])
 def test_compiled_loop_and_batched_loop_play_the_same_games(name):
     game = get_game(name)
     agents = [agent for agent in (make_agent(game, rule) for rule in agent_names(game)[1:]) if decides_alike(game, agent)]

@@ -71,5 +71,6 @@ def derive_seed(seed: int, index: int) -> int:
     if index == 0:
         return seed
     rng = np.empty(4, np.int64)
-    seed_rng(rng, seed, index)
+    # Counted from the far end, so that no derived seed shares a stream with a game, an agent or a resampled world of the same seed.
+    seed_rng(rng, seed, MAX_SEED - index)
     return ((random_word(rng) & 0x1FFFFF) << 32) | random_word(rng)
