@@ -1,6 +1,8 @@
-"""Game pages: the tables and the picture of every ``envs/<game>/README.md`` are written by code, so that they cannot disagree with it.
+"""The tables and pictures of the documents are written by code, so that they cannot disagree with it.
 
-``python -m deckhand.train.pages`` rewrites them in a checkout; a test fails while they are out of date.
+The game pages ``envs/<game>/README.md`` get the tables of their game, ``README.md`` the table of the results stored in ``configs/results``:
+reports that ``deckhand evaluate --json`` or a training run wrote. ``python -m deckhand.train.pages`` rewrites them in a checkout; a test fails
+while they are out of date.
 """
 
 import json
@@ -12,6 +14,7 @@ from ..agents import agent_names
 from ..envs.core import Game, Position, game_names, get_game
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "configs" / "results"
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -63,6 +66,40 @@ def tables(game: Game) -> dict[str, str]:
     }
 
 
+def results() -> str:
+    """The stored results as a Markdown table, one row an evaluation."""
+    rows: list[tuple[object, ...]] = []
+    for path in sorted(RESULTS.glob("*.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        for found in report.get("evaluations", [report]):
+            game = get_game(found["game"])
+            defaults = game.parse_options({}).model_dump(mode="json")
+            changed = ", ".join(f"{name}={value}" for name, value in found["options"].items() if value != defaults[name])
+            subject, *others = found["figures"]
+            if game.cooperative:
+                key, text = "score", "score {mean:.2f} [{low:.2f}, {high:.2f}]"
+                gain = found["difference"][0]["score"] if found["difference"] else None
+            else:
+                key, text = "win_share", "wins {mean:.1%} [{low:.1%}, {high:.1%}]"
+                gain = None
+            figure = text.format(**subject[key])
+            if gain:
+                figure += "; difference {mean:+.2f} [{low:+.2f}, {high:+.2f}]".format(**gain)
+            rows.append(
+                (
+                    game.title,
+                    found["players"],
+                    changed,
+                    f"`{subject['agent']}`",
+                    ", ".join(dict.fromkeys(f"`{row['agent']}`" for row in others)),
+                    figure,
+                    f"{found['deals']:,}, seed {found['seed']}",
+                    f"[{path.stem}](configs/results/{path.name})",
+                )
+            )
+    return _table(("game", "players", "options", "agent", "against, or beside", "result [95 % interval]", "deals", "report"), rows)
+
+
 def picture(game: Game) -> str:
     """An SVG of the middle of a random game, as the seat to move sees it."""
     rng = Random(7)
@@ -72,21 +109,21 @@ def picture(game: Game) -> str:
     return game.paint(position.view(position.to_move).record).svg() + "\n"
 
 
-def updated_page(game: Game, text: str) -> str:
-    """The page with its tables written anew."""
-    fresh = tables(game)
+def updated_page(text: str, fresh: dict[str, str]) -> str:
+    """A document with its tables written anew."""
     return _BLOCK.sub(lambda block: f"{block[1]}{fresh[block[2]]}\n{block[3]}", text)
 
 
 def pages() -> dict[Path, str]:
     """What every generated file should hold."""
-    files: dict[Path, str] = {}
+    readme = ROOT / "README.md"
+    files = {readme: updated_page(readme.read_text(encoding="utf-8"), {"results": results()})}
     for name in game_names():
         game = get_game(name)
         folder = ROOT / "envs" / name
         files[folder / "picture.svg"] = picture(game)
         page = folder / "README.md"
-        files[page] = updated_page(game, page.read_text(encoding="utf-8"))
+        files[page] = updated_page(page.read_text(encoding="utf-8"), tables(game))
     return files
 
 
