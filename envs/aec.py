@@ -237,7 +237,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):  # type: ignore[misc]
         return position if self.render_seat is None else position.view(self.render_seat)
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """The game as ``render_mode`` says: text, SVG text or pixels uint8 (height, width, 3); ``human`` prints the text."""
+        """The game as ``render_mode`` says: styled text, SVG text or pixels uint8 (height, width, 3); ``human`` prints the text."""
         return render_position(self._drawn(), self.render_mode)
 
     def _repr_svg_(self) -> str:

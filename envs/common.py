@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from .core.ansi import for_stdout
 from .core.errors import OptionError
 from .core.position import Position
 
@@ -42,7 +43,10 @@ def system_seed() -> int:
 
 
 def render_position(position: Position, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """A drawing: text for ``ansi``, SVG text for ``svg``, uint8 (height, width, 3) for ``rgb_array``; ``human`` prints the text."""
+    """A drawing: text with ANSI styles for ``ansi``, SVG text for ``svg``, uint8 (height, width, 3) for ``rgb_array``.
+
+    ``human`` prints the text: styled on a terminal, unless the environment variable NO_COLOR is set, plain elsewhere.
+    """
     if mode is None:
         warnings.warn("render() needs a render_mode, given when the environment is made", stacklevel=3)
         return None
@@ -51,6 +55,6 @@ def render_position(position: Position, mode: str | None) -> str | NDArray[np.ui
     if mode == "rgb_array":
         return position.game.paint(position.record).pixels()
     if mode == "human":
-        print(position)
+        print(for_stdout(position.ansi()))
         return None
-    return str(position)
+    return position.ansi()

@@ -141,7 +141,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         self._batch.set_opponents(agents, weights)
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """What the learner's seat knows, as ``render_mode`` says: text, SVG text or pixels uint8 (height, width, 3); ``human`` prints."""
+        """What the learner's seat knows, as ``render_mode`` says: styled text, SVG text or uint8 pixels; ``human`` prints the text."""
         return render_position(self._batch.view(0), self.render_mode)
 
     def _repr_svg_(self) -> str:

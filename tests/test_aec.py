@@ -1,6 +1,7 @@
 import copy
 import pickle
 import random
+import sys
 import tracemalloc
 import warnings
 
@@ -8,6 +9,7 @@ import deckhand.envs
 import numpy as np
 import pytest
 from deckhand.envs.core import IllegalAction, OptionError, ResetNeeded
+from deckhand.envs.core.ansi import plain
 from pettingzoo.test import api_test, render_test, seed_test
 from pettingzoo.utils.conversions import aec_to_parallel
 
@@ -286,8 +288,38 @@ def test_render_shows_only_what_the_seat_knows(name):
     n = deckhand.envs.get_game(name).max_players
     env = deckhand.envs.make(name, n, render_mode="ansi", render_seat=0)
     env.reset(seed=1)
-    assert env.render() == str(env.position.view(0))
+    assert env.render() == env.position.view(0).ansi()
     assert env._repr_svg_() == env.position.view(0)._repr_svg_()
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_ansi_is_the_plain_text_with_styles(name):
+    n = deckhand.envs.get_game(name).max_players
+    for seat in (None, *range(n)):
+        env = deckhand.envs.make(name, n, render_mode="ansi", render_seat=seat)
+        env.reset(seed=1)
+        for _ in range(30):
+            if env.terminations[env.agent_selection] or env.truncations[env.agent_selection]:
+                break
+            text = env.render()
+            shown = env.position if seat is None else env.position.view(seat)
+            assert "\x1b[" in text
+            assert "\x1b" not in str(shown)
+            assert plain(text) == str(shown)
+            env.step(int(np.flatnonzero(env.action_masks())[0]))
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_human_prints_styles_on_a_terminal_only(terminal, monkeypatch, capsys):
+    env = deckhand.envs.make("keltis", render_mode="human")
+    env.reset(seed=1)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    assert env.render() is None
+    assert capsys.readouterr().out == f"{env.position.ansi() if terminal else env.position}\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    env.render()
+    assert capsys.readouterr().out == f"{env.position}\n"
 
 
 def test_bad_arguments():

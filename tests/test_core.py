@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from deckhand.envs import check_game, get_game, register_game
 from deckhand.envs.core import Canvas, IllegalAction, Layout, OptionError, Piece, Position, RecordError, UnknownGame, record_dtype, rng
+from deckhand.envs.core.ansi import plain, style
 from deckhand.envs.core.check import CheckFailed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +27,18 @@ def generator(seed=1, stream=0):
     words = np.zeros(4, np.int64)
     rng.seed_rng(words, seed, stream)
     return words
+
+
+# Styled text.
+
+
+def test_styles_start_again_after_a_styled_part():
+    text = style(f"a{style('b', 'red')}c", "bold")
+    assert text == "\x1b[1ma\x1b[31mb\x1b[0m\x1b[1mc\x1b[0m"
+    assert plain(text) == "abc"
+    assert style("", "bold") == ""
+    assert style("a") == "a"
+    assert style("a", "reverse", "cyan") == "\x1b[7;36ma\x1b[0m"
 
 
 # The generator.

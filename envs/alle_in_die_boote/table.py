@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ..core.ansi import style
 from ..core.canvas import Canvas
 from ..core.game import Game, Record
 from ..core.options import Options
@@ -174,23 +175,26 @@ class AlleInDieBoote(Game):
         return {"rescued": int(record["rescued"])}
 
     def describe(self, record: Record) -> str:
+        total = f"{record['coins'].sum()} coins"
         lines = [
-            f"Alle in die Boote, {LEVELS[record['level']]}: {record['rescued']} of {CARDS} rescued, {record['coins'].sum()} coins, "
+            f"Alle in die Boote, {LEVELS[record['level']]}: {record['rescued']} of {CARDS} rescued, {style(total, 'yellow')}, "
             f"stock {record['stock_size']}, {_lifebuoys(record)}"
         ]
         for i in range(SECTIONS):
-            state = "flooded" if record["front"][i] == FLOODED else f"coins {record['coins'][i]} of {record['start_coins'][i]}"
+            coins = style(f"coins {record['coins'][i]} of {record['start_coins'][i]}", "yellow")
+            state = style("flooded", "dim") if record["front"][i] == FLOODED else coins
             hidden = int(record["face_down"][i])
-            parts = [f"[{hidden} face down]"] if hidden else []
+            parts = [style(f"[{hidden} face down]", "dim")] if hidden else []
             lines.append(f"  section {i + 1} ({state}): {' '.join(parts + _names(_open_cards(record, i))) or '-'}")
         for boat in range(BOATS):
-            lines.append(f"  {_boat_name(boat)}: {' '.join(_names(_boat_cards(record, boat))) or '-'}")
+            name = _boat_name(boat)
+            lines.append(f"  {style(name, 'red') if boat < 2 else name}: {' '.join(_names(_boat_cards(record, boat))) or '-'}")
         lines.append(f"  discard pile: {' '.join(_names(_discarded(record))) or '-'}")
         hand = _names(_hand(record))
         if hand:
             lines.append(f"  hand: {' '.join(hand)}")
         if record["to_move"] >= 0:
-            lines.append(f"> player {record['to_move']} of {record['players']}")
+            lines.append(style(f"> player {record['to_move']} of {record['players']}", "bold"))
         else:
             score = int(record["score"][0])
             lines.append(f"  over: score {score}, {rank_name(score)}")
@@ -200,7 +204,7 @@ class AlleInDieBoote(Game):
         canvas = Canvas(800, 640, background="#0b2545")
         canvas.text(16, 22, f"Alle in die Boote   {LEVELS[record['level']]}", 17, "#ffffff", "start", bold=True)
         turn = f"player {record['to_move']}" if record["to_move"] >= 0 else f"over: {record['score'][0]} points"
-        canvas.text(784, 22, f"{record['rescued']} rescued   {_lifebuoys(record)}   {turn}", 14, "#bfd7ea", "end")
+        canvas.text(784, 22, f"{record['rescued']} rescued   {turn}", 14, "#bfd7ea", "end")
         for boat in range(BOATS):
             _paint_boat(canvas, 16 + 98 * boat, 44, record, boat)
         _paint_stock(canvas, 420, 50, record)
@@ -215,7 +219,7 @@ class AlleInDieBoote(Game):
 
 
 def _names(cards: list[int]) -> list[str]:
-    return [CARD_NAMES[c] for c in cards]
+    return [CARD_NAMES[c] if COLOUR[c] else style(CARD_NAMES[c], "red") for c in cards]
 
 
 def _open_cards(record: Record, i: int) -> list[int]:
@@ -304,7 +308,7 @@ def _paint_stock(canvas: Canvas, x: float, y: float, record: Record) -> None:
     canvas.text(x + 26, y + 86, f"stock {record['stock_size']}", 12, "#bfd7ea")
     for k in range(min(4, int(record["lifebuoys"]))):
         canvas.circle(x + 84 + 22 * k, y + 36, 8, stroke="#ee6c4d", width=5)
-    canvas.text(x + 117, y + 86, f"lifebuoys {record['lifebuoys']}", 12, "#bfd7ea")
+    canvas.text(x + 117, y + 86, _lifebuoys(record), 12, "#bfd7ea")
 
 
 def _paint_discard(canvas: Canvas, x: float, y: float, record: Record) -> None:

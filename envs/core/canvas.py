@@ -33,7 +33,15 @@ class Canvas:
         self.rect(0, 0, width, height, fill=background)
 
     def rect(
-        self, x: float, y: float, w: float, h: float, fill: str | None = None, stroke: str | None = None, width: float = 1, radius: float = 0
+        self,
+        x: float,
+        y: float,
+        w: float,
+        h: float,
+        fill: str | None = None,
+        stroke: str | None = None,
+        width: float = 1,
+        radius: float = 0,
     ) -> None:
         """A rectangle with rounded corners of ``radius``."""
         self._shapes.append(_Shape("rect", ((x, y), (x + w, y + h)), fill, stroke, width, radius))
@@ -50,7 +58,9 @@ class Canvas:
         """A straight line."""
         self._shapes.append(_Shape("line", ((x1, y1), (x2, y2)), None, stroke, width))
 
-    def text(self, x: float, y: float, text: str, size: float = 12, fill: str = "#000000", anchor: str = "middle", bold: bool = False) -> None:
+    def text(
+        self, x: float, y: float, text: str, size: float = 12, fill: str = "#000000", anchor: str = "middle", bold: bool = False
+    ) -> None:
         """Text whose middle line passes through y; ``anchor`` is ``start``, ``middle`` or ``end`` of the text at x."""
         self._shapes.append(_Shape("text", ((x, y),), fill, None, 0, size, text, anchor, bold))
 

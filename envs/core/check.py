@@ -458,7 +458,7 @@ class _Run:
         if not p.is_over:
             seat = self.rng.randrange(self.n)
             world = p.resample(seat, self.rng.randrange(MAX_SEED))
-            for text in (str, lambda v: self.game.paint(v.record).svg()):
+            for text in (Position.ansi, lambda v: self.game.paint(v.record).svg()):
                 self.require(text(world.view(seat)) == text(p.view(seat)), f"drawings for seat {seat} must not show hidden facts")
 
     # Many games at once.

@@ -32,6 +32,10 @@ Record = Any
 """One game: a scalar of the game's structured dtype (``np.void``, or ``np.record`` when the JIT is off)."""
 
 
+Statistic = float | list[float] | tuple[list[float], list[float]]
+"""A number for the game, a list with one number a seat, or a rate: how often by seat, of how many times by seat."""
+
+
 def record_dtype(max_players: int, log_size: int, fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """The dtype of a game's record: the fields that generic code reads, then the game's own.
 
@@ -128,12 +132,12 @@ class Game:
         """Fields of a record's last line between ``winners`` and ``returns``."""
         return {}
 
-    def statistics(self, record: Record) -> dict[str, float | list[float]]:
-        """What else to count in a finished game, for reports: a number for the game, or a list with one number a seat."""
+    def statistics(self, record: Record) -> dict[str, Statistic]:
+        """What else to count in a finished game, for reports."""
         return {}
 
     def describe(self, record: Record) -> str:
-        """The position as plain text. Hidden facts of a view are shown as unknown."""
+        """The position as text, styled for a terminal (:mod:`.ansi`). Hidden facts of a view are shown as unknown."""
         raise NotImplementedError
 
     def paint(self, record: Record) -> Canvas:

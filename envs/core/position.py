@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .ansi import plain
 from .errors import IllegalAction, OptionError, RecordError
 from .game import Game, Record
 from .options import Options, check_seed
@@ -194,6 +195,10 @@ class Position:
         return f"<{self.game.id}, {self.num_players} players, decision {int(self.states['decisions'][0])}, {self.phase}>"
 
     def __str__(self) -> str:
+        return plain(self.ansi())
+
+    def ansi(self) -> str:
+        """The text of ``str()``, styled for a terminal."""
         return self.game.describe(self.states[0])
 
     def _repr_svg_(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ..core.ansi import style
 from ..core.canvas import Canvas
 from ..core.game import Game, Record
 from ..core.options import Options
@@ -115,15 +116,17 @@ class FlotsamFight(Game):
         ]
         for boat in range(rules.BOATS):
             cards = self._boat(record, boat)
-            lines.append(f"  boat {boat + 3:>2}: {' '.join(map(str, cards)) if cards else '-'}")
+            line = f"boat {boat + 3:>2}: {' '.join(map(str, cards)) if cards else '-'}"
+            lines.append("  " + (style(line, "cyan") if record["top"][boat] > 0 else line))
         for seat in range(players):
             marks = [f"{record['score'][seat]:+d} points"]
             if record["passed"][seat]:
                 marks.append("passed")
             if record["marker"] == seat:
                 marks.append("holds the -1")
-            pointer = ">" if record["to_move"] == seat else " "
-            lines.append(f"{pointer} player {seat} ({', '.join(marks)}): {' '.join(self._hand(record, seat))}")
+            hand = " ".join(style(card, "dim") if card == "?" else card for card in self._hand(record, seat))
+            line = f"player {seat} ({', '.join(marks)}): "
+            lines.append((style(f"> {line}", "bold") if record["to_move"] == seat else f"  {line}") + hand)
         return "\n".join(lines)
 
     def paint(self, record: Record) -> Canvas:

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ..core.ansi import style
 from ..core.canvas import Canvas
 from ..core.game import Game, Record
 from ..core.options import Options
@@ -31,6 +32,7 @@ from .rules import (
 
 REWARDS = ("margin", "win", "score")
 LETTERS = "RYGBPN"
+INKS = ("red", "yellow", "green", "blue", "magenta", "grey")
 REASONS = ("rows", "stock")
 CARD_NAMES = tuple(LETTERS[c] + ("E" if v == rules.END else str(v)) for c, v in zip(COLOUR, VALUE, strict=True))
 ACTION_NAMES = (
@@ -160,13 +162,13 @@ class Keltis(Game):
         lines.append(f"  stones: {' '.join(map(str, self._stones(record, -1))) or '-'}")
         for pile in range(PILES):
             blocked = " (blocked)" if record["blocked"][pile] else ""
-            lines.append(f"  pile {LETTERS[pile]}: {_names(self._pile(record, pile))}{blocked}")
+            lines.append(f"  pile {_letter(pile)}: {_names(self._pile(record, pile))}{blocked}")
         for seat in range(int(record["players"])):
-            pointer = ">" if record["to_move"] == seat else " "
             ender = ", ended play" if record["ender"] == seat else ""
             stones = " ".join(map(str, self._stones(record, seat))) or "-"
-            lines.append(f"{pointer} player {seat} ({record['score'][seat]:+d} points{ender}): {_names(self._hand(record, seat))}")
-            rows = [f"{LETTERS[row]}: {_names(self._row(record, seat, row))}" for row in range(PILES)]
+            line = f"player {seat} ({record['score'][seat]:+d} points{ender}): "
+            lines.append((style(f"> {line}", "bold") if record["to_move"] == seat else f"  {line}") + _names(self._hand(record, seat)))
+            rows = [f"{_letter(row)}: {_names(self._row(record, seat, row))}" for row in range(PILES)]
             lines.append(f"    {'  '.join(rows)}  stones: {stones}")
         return "\n".join(lines)
 
@@ -216,8 +218,12 @@ class Keltis(Game):
         return canvas
 
 
+def _letter(row: int) -> str:
+    return style(LETTERS[row], INKS[row])
+
+
 def _names(cards: list[int]) -> str:
-    return " ".join("?" if c < 0 else CARD_NAMES[c] for c in cards) or "-"
+    return " ".join(style("?", "dim") if c < 0 else style(CARD_NAMES[c], INKS[COLOUR[c]]) for c in cards) or "-"
 
 
 def _card(canvas: Canvas, x: float, y: float, card: int, width: float, height: float) -> None:

@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from ..core.ansi import style
 from ..core.canvas import Canvas
-from ..core.game import Game, Record
+from ..core.game import Game, Record, Statistic
 from ..core.options import Options
 from . import observation, rules
 from .board import load_board
@@ -33,6 +34,7 @@ WINDOWS = ("since_last_decision", "last", "current", "none")
 FACES: tuple[int | str, ...] = (1, 2, 3, 4, "P")
 AXES = ("left-right", "far-near")
 COLOURS = ("#d6342c", "#2c6fbb", "#3a9d4e", "#e0a800")
+INKS = ("red", "blue", "green", "yellow")
 CORNERS = ((0, 1), (0, 0), (1, 0), (1, 1))  # of seats 0 .. 3: left or right, top or bottom
 
 
@@ -184,19 +186,20 @@ class PiratenPitt(Game):
         audience = rules.draw_audience(copy[0], STOWED if phase == STOW else TURNED, actor, owner)
         return text if audience >> seat & 1 else f"{text[:-1]}?"
 
-    def statistics(self, record: Record) -> dict[str, float | list[float]]:
-        """Turns of the game; by seat, as owner of the chest: meetings while it was loaded, robberies, gems lost, and shows.
+    def statistics(self, record: Record) -> dict[str, Statistic]:
+        """Turns of the game; by seat, as owner of the chest: meetings while it was loaded, robberies, gems lost, and show accuracy.
 
-        ``shows_k`` are the shows of a chest with one empty and one loaded compartment, ``right_shows_k`` those of the empty one, when the
-        chest had been turned k times since the owner saw the gems; k is 1, 2, or 3 for three and more. Show accuracy is their quotient.
+        Show accuracy (7.4) is the rate of shows of the empty compartment among the shows of a chest with an empty and a loaded one: of all,
+        and of those after the chest had been turned once, twice, and more often since the owner saw the gems.
         """
         n = int(record["players"])
-        found: dict[str, float | list[float]] = {"turns": float(record["turn_no"])}
+        found: dict[str, Statistic] = {"turns": float(record["turn_no"])}
         for name in ("meetings", "robberies", "gems_lost"):
             found[name] = [float(v) for v in record[name][:n]]
-        for age in range(3):
-            found[f"shows_{age + 1}"] = [float(v) for v in record["shows"][:n, age]]
-            found[f"right_shows_{age + 1}"] = [float(v) for v in record["right_shows"][:n, age]]
+        right, shows = record["right_shows"][:n].astype(float), record["shows"][:n].astype(float)
+        found["show_accuracy"] = right.sum(axis=1).tolist(), shows.sum(axis=1).tolist()
+        for age, name in enumerate(("turned_once", "turned_twice", "turned_more")):
+            found[f"show_accuracy_{name}"] = right[:, age].tolist(), shows[:, age].tolist()
         return found
 
     def describe(self, record: Record) -> str:
@@ -204,14 +207,16 @@ class PiratenPitt(Game):
         names = self.node_names(record)
         roller = int(record["roller"])
         rolled = f"turn {record['turn_no']}, player {roller} rolled {FACES[record['die'] - 1]}"
-        lines = [f"Piraten-Pitt, {rolled}, pirate on {names[record['pirate']]}"]
+        pirate = f"pirate on {names[record['pirate']]}"
+        lines = [f"Piraten-Pitt, {rolled}, {style(pirate, 'bold')}"]
         for h, node in enumerate(record["hideout"]):
-            owners = [str(seat) for seat in range(n) if record["gem"][seat, h]]
+            owners = [style(str(seat), INKS[seat]) for seat in range(n) if record["gem"][seat, h]]
             lines.append(f"  {names[node]}: {'gems of ' + ' '.join(owners) if owners else 'no gems'}")
         for seat in range(n):
-            pointer = ">" if record["to_move"] == seat else " "
+            line = style(f"player {seat}", INKS[seat]) + ":"
             lines.append(
-                f"{pointer} player {seat}: sailor on {names[record['position'][seat]]}, secured {record['score'][seat]}, "
+                (style(f"> {line}", "bold") if record["to_move"] == seat else f"  {line}")
+                + f" sailor on {names[record['position'][seat]]}, secured {record['score'][seat]}, "
                 f"chest {record['loaded'][seat]} ({AXES[record['orientation'][seat] & 1]})"
             )
         if record["met"] >= 0:

@@ -75,6 +75,7 @@ def _play(position: "Position", agents: list["Agent"], seat: int) -> None:
     import numpy as np
 
     from ...agents import show_turns
+    from ...envs.core.ansi import for_stdout
 
     game = position.game
     while not position.is_over:
@@ -85,7 +86,7 @@ def _play(position: "Position", agents: list["Agent"], seat: int) -> None:
         position.apply(action)
     outcome = position.outcome()
     winners = " ".join(map(str, outcome["winners"])) or "none"
-    print(f"\n{position.view(seat)}\n\nscores {' '.join(map(str, outcome['scores']))}, winners {winners}")
+    print(f"\n{for_stdout(position.view(seat).ansi())}\n\nscores {' '.join(map(str, outcome['scores']))}, winners {winners}")
 
 
 def _ask(turns: "Turns") -> int:
@@ -122,5 +123,7 @@ def _show(view: "Position", ids: list[int]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    print(f"\n{view}\n")
+    from ...envs.core.ansi import for_stdout
+
+    print(f"\n{for_stdout(view.ansi())}\n")
     Console().print(Columns([Text(f"{k}: {view.action_to_string(a)}") for k, a in enumerate(ids, 1)], padding=(0, 3)))

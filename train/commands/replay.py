@@ -68,10 +68,12 @@ def _summary(number: int, record: "GameRecord") -> str:
 
 def _draw(record: "GameRecord", positions: list["Position"]) -> None:
     """Every position, and between them what was decided and what followed."""
-    remaining = iter(positions)
+    from ...envs.core.ansi import for_stdout
+
+    drawings = (for_stdout(position.ansi()) for position in positions)
     for line in record.body:
         if "event" in line.data:
             print(line.text)
         else:
-            print(f"\n{next(remaining)}\n\nplayer {line.data['player']}: {line.data['action']}")
-    print(f"\n{next(remaining)}\n\n{record.last.text}")
+            print(f"\n{next(drawings)}\n\nplayer {line.data['player']}: {line.data['action']}")
+    print(f"\n{next(drawings)}\n\n{record.last.text}")
