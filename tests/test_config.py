@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 import yaml
-from deckhand.train.config import ConfigError, dump_config, load_config, shipped_configs
+from deckhand.train.config import ConfigError, dump_config, load_config, shipped_configs, variant_configs
 
 
 @pytest.fixture
@@ -72,6 +72,15 @@ def test_overrides_change_nested_keys_and_read_exponents_as_numbers():
         ("seed=1.5", ["seed", "1.5", "integer"]),
         ("game=chess", ["game", "chess", "flotsam_fight"]),
         ("players=9", ["players", "9", "2 to 6"]),
+        ("players=[2, 9]", ["players", "9", "2 to 6"]),
+        ("players=[]", ["players", "[]"]),
+        ("players=two", ["players", "two", "integer"]),
+        ("variants={a: {ppo.gama: 0.9}}", ["variants.a: ppo.gama: unknown key", "gamma"]),
+        ("variants={a: {seed.x: 1}}", ["variants.a: seed is a value"]),
+        ("variants={a: {options.rounds: 0}}", ["variants.a: options", "rounds"]),
+        ("variants={a: {runs: here}}", ["variants.a: runs cannot differ"]),
+        ("variants={a/b: {}}", ["variants.a/b", "pattern"]),
+        ("variants={a: null}", ["variants.a", "dictionary"]),
         ("options={round: 3}", ["options", "round", "rounds"]),
         ("opponents.agents={hgh: 1}", ["opponents.agents", "hgh", "low"]),
         ("evaluation.against=[random, nobody]", ["evaluation.against", "nobody"]),
@@ -107,7 +116,7 @@ def test_errors_name_the_file(write):
 
 
 def test_unknown_configs_and_unreadable_files():
-    with pytest.raises(ConfigError, match="boote, flotsam, smoke"):
+    with pytest.raises(ConfigError, match="boote, flotsam, memory, smoke"):
         load_config("flotsm")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config("nowhere/x.yaml")
@@ -116,3 +125,19 @@ def test_unknown_configs_and_unreadable_files():
 def test_one_player_has_no_opponents():
     with pytest.raises(ConfigError, match="opponents: a game for one player has none"):
         load_config("boote", ["opponents.agents={random: 1}"])
+
+
+def test_players_are_one_count_or_several():
+    assert load_config("smoke").players == [2]
+    assert load_config("smoke", ["players=[2, 5]"]).players == [2, 5]
+
+
+def test_variants_change_their_keys_and_nothing_else():
+    config = load_config("smoke", ["variants={a: {}, b: {ppo.gamma: 0.5, options.rounds: 3}}"])
+    found = variant_configs(config)
+    assert list(found) == ["a", "b"]
+    plain = load_config("smoke").model_dump()
+    assert found["a"].model_dump() == plain | {"name": "a"}
+    changed = load_config("smoke", ["ppo.gamma=0.5", "options.rounds=3"]).model_dump()
+    assert found["b"].model_dump() == changed | {"name": "b"}
+    assert variant_configs(load_config("smoke")) == {}

@@ -1,5 +1,6 @@
 """Evaluation and simulation: the protocol, the intervals, the reports."""
 
+import io
 import json
 from collections.abc import Sequence
 
@@ -11,7 +12,8 @@ from deckhand.envs.core import IllegalAction, OptionError
 from deckhand.envs.core.rng import derive_seed
 from deckhand.train.evaluation import EVALUATION_STREAM, evaluate
 from deckhand.train.simulation import CHUNK, Outcomes, play_games, simulate
-from deckhand.train.statistics import bootstrap, share, wilson
+from deckhand.train.statistics import bootstrap, number_text, rates, share, wilson
+from rich.console import Console
 
 GAME = get_game("flotsam_fight")
 COMPETITIVE = [name for name in game_names() if not get_game(name).cooperative]
@@ -173,11 +175,11 @@ def test_report_of_a_competitive_game(name):
     report = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert list(report) == [
         *("schema", "game", "players", "options", "agents", "protocol", "confidence", "seed", "deal_seeds", "deals", "games"),
-        *("decisions", "truncated", "figures", "by_seat", "difference", "variance_reduction", "versions", "seconds"),
+        *("decisions", "truncated", "figures", "by_seat", "difference", "variance_reduction", "statistics", "versions", "seconds"),
     ]
     assert report["schema"] == "deckhand/evaluation/1"
     assert report["game"] == game.id
-    assert report["options"] == game.parse_options({}).model_dump()
+    assert report["options"] == json.loads(json.dumps(game.parse_options({}).model_dump()))
     assert report["games"] == 4 * n
     assert len(report["by_seat"]) == n
     for row in (*report["figures"], *report["difference"]):
@@ -223,7 +225,8 @@ def test_simulation_report():
     result = simulate(GAME, agents, num_players=3, options={"rounds": 1}, games=50, seed=2)
     report = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert list(report) == [
-        *("schema", "game", "players", "options", "agents", "seed", "games", "decisions", "seats", "per_game", "versions", "seconds")
+        *("schema", "game", "players", "options", "agents", "seed", "games", "decisions", "seats", "per_game"),
+        *("statistics", "versions", "seconds"),
     ]
     assert report["agents"] == ["low", "random", "strong"]
     # Every round has +2, +1 and -1.
@@ -292,3 +295,104 @@ def test_shares_of_one_have_an_interval():
     assert share(column, blind) == wilson(100, 100)
     mixed = np.array([0.5, 1.0])
     assert share(mixed, blind) is blind
+
+
+@pytest.mark.parametrize("players", [2, 4])
+def test_statistics_of_the_agents_are_sums_over_their_own_seats(players):
+    game = get_game("piraten_pitt")
+    agents = [make_agent(game, "hunter(0.9)"), make_agent(game, "hunter(0.5)")]
+    result = evaluate(game, agents[0], agents[1:], num_players=players, options={}, deals=15, seed=3)
+    seating = np.tile(1 - np.eye(players, dtype=np.int64), (15, 1))
+    seeds = [int(derive_seed(3, EVALUATION_STREAM + k)) for k in range(15) for _ in range(players)]
+    counts = Outcomes.join(list(play_games(game, agents, seating, options={}, seeds=seeds, seed=3))).statistics
+    for j in range(2):
+        found = result.statistics[j]
+        own = seating == j
+        for name, figure in found.rates.items():
+            assert figure.mean == pytest.approx(counts[name][own, 0].sum() / counts[name][own, 1].sum())
+            assert figure.low <= figure.mean <= figure.high
+        assert found.means["turns"].mean == pytest.approx(counts["turns"].mean())
+        for name in ("meetings", "robberies", "gems_lost"):
+            assert found.means[name].mean == pytest.approx(counts[name][own].mean())
+    parts = [counts[f"show_accuracy_turned_{age}"] for age in ("once", "twice", "more")]
+    assert (sum(parts) == counts["show_accuracy"]).all()
+    report = result.to_json()["statistics"]
+    assert [row["agent"] for row in report] == ["hunter(0.9)", "hunter(0.5)"]
+    assert report[0]["rates"]["show_accuracy"]["mean"] == result.statistics[0].rates["show_accuracy"].mean
+    assert "| show accuracy turned once |" in result.to_markdown()
+
+
+def test_show_accuracy_is_the_recall_of_the_rule_agents():
+    """Piraten-Pitt 7.4: the hunter shows the right side with the probability that its name says, however long ago he saw the gems."""
+    game = get_game("piraten_pitt")
+    agents = [make_agent(game, "hunter(1)"), make_agent(game, "hunter(0.6)")]
+    result = evaluate(game, agents[0], agents[1:], num_players=4, options={}, deals=25, seed=5)
+    perfect, forgetful = (counts.rates for counts in result.statistics)
+    for name in ("show_accuracy", "show_accuracy_turned_once", "show_accuracy_turned_more"):
+        assert perfect[name].mean == perfect[name].high == 1
+        assert perfect[name].low < 1
+        assert abs(forgetful[name].mean - 0.6) < 0.06
+    assert result.statistics[0].means["robberies"].mean == 0
+
+
+def test_a_game_without_statistics_reports_none():
+    result = run("low", ["random"])
+    assert [counts.to_json() for counts in result.statistics] == [{"means": {}, "rates": {}}] * 2
+
+
+def test_simulation_reports_the_statistics_of_the_game():
+    game = get_game("piraten_pitt")
+    agents = [make_agent(game, name) for name in ("hunter(1)", "hunter(0.5)")]
+    result = simulate(game, agents, num_players=2, options={}, games=40, seed=2)
+    report = json.loads(json.dumps(result.to_json(), allow_nan=False))["statistics"]
+    assert list(report["turns"]) == ["all"]
+    meetings = report["meetings"]
+    assert meetings["all"]["mean"] == pytest.approx(sum(seat["mean"] for seat in meetings["seats"]))
+    assert report["robberies"]["seats"][0]["mean"] == 0 < report["robberies"]["seats"][1]["mean"]
+    accuracy = report["show_accuracy"]
+    assert accuracy["seats"][0]["mean"] == 1
+    assert accuracy["seats"][1]["mean"] < accuracy["all"]["mean"] < 1
+    rows = {row[0]: row[1] for row in result.grids()[0].rows}
+    assert rows["gems lost"].count("±") == rows["turns"].count("±") == 1
+    assert "%" in rows["show accuracy"]
+    # Seats are listed where different agents sit in them.
+    assert "- player 1" in rows
+    same = simulate(game, agents[:1], num_players=2, options={}, games=5, seed=2)
+    assert "- player 1" not in {row[0] for row in same.grids()[0].rows}
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_reports_fit_a_terminal_without_losing_a_digit(width):
+    game = get_game("piraten_pitt")
+    agents = [make_agent(game, name) for name in ("hunter(0.8)", "hunter(1)", "collector(1)")]
+    simulation = simulate(game, agents[:1], num_players=4, options={}, games=20, seed=2)
+    evaluation = evaluate(game, agents[0], agents[1:], num_players=4, options={}, deals=3, seed=1)
+    for grid in (*simulation.grids(), *evaluation.grids()):
+        text = io.StringIO()
+        Console(file=text, width=width).print(grid.to_rich())
+        assert "…" not in text.getvalue()
+        assert max(map(len, text.getvalue().splitlines())) <= width
+
+
+def test_numbers_have_three_digits():
+    texts = {-1 / 3: "-0.333", 0: "0", 5: "5", 123456: "123456", 31.25: "31.2", 0.00123456: "0.00123"}
+    assert {value: number_text(value) for value in texts} == texts
+
+
+def test_rates_are_ratios_of_sums_with_intervals_over_the_units():
+    rng = np.random.default_rng(3)
+    p, covered = 0.7, 0
+    for _ in range(100):
+        # Units share their luck and have different numbers of trials.
+        trials = rng.integers(0, 12, size=150)
+        hits = rng.binomial(trials, np.clip(p + 0.25 * rng.choice([-1, 1], size=150), 0, 1))
+        (figure,) = rates(hits[:, None], trials[:, None], resamples=300)
+        assert figure.mean == hits.sum() / trials.sum()
+        covered += figure.low <= p <= figure.high
+    # 95 % of 100 intervals, give or take four standard deviations.
+    assert 86 <= covered <= 100
+    hits, trials = np.array([[1, 0, 0], [3, 0, 0]]), np.array([[1, 0, 2], [3, 0, 0]])
+    always, nothing, never = rates(hits, trials)
+    assert nothing is None
+    assert always == wilson(2, 2)
+    assert never == wilson(0, 1)

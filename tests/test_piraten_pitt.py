@@ -531,6 +531,7 @@ def test_9_3_properties_of_the_board():
 # Invariants.
 
 
+@pytest.mark.needs_jit
 @settings(max_examples=12)
 @given(
     players=st.integers(2, 4),
@@ -578,6 +579,7 @@ def crowded(p, seed):
     yield p
 
 
+@pytest.mark.needs_jit
 def test_i8_one_pile_and_memory_never_lose():
     agents = [(bots.HUNTER, (1.0, 5.0))] * 4
     for seed in range(4):
@@ -629,6 +631,7 @@ def swap_piles(p, chest):
     return q
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("options", LEAKY)
 def test_leaks_1_2_4_5(options):
     """Neither the piles nor o mod 4 reach observations, masks, strings, events, texts, drawings or rewards."""
@@ -684,12 +687,14 @@ def test_leak_3_event_windows():
     assert kinds(p, 1)[-4:] == ["turn", "meet", "pirate", "roll"]
 
 
+@pytest.mark.needs_jit
 def test_a_window_of_64_always_suffices():
     for seed in range(6):
         for p in crowded(new(4, seed, max_turns=200, skip_empty_chest=False), seed):
             assert p.is_over or p.record["told"] - p.record["since"][p.to_move] <= rules.WINDOW
 
 
+@pytest.mark.needs_jit
 def test_blind_owners_and_inattentive_players_are_not_told():
     p = meeting(load(new(turn_visibility="blind"), 1, 1, 0))
     assert "turn" not in kinds(p, 1)
@@ -708,6 +713,7 @@ def test_blind_owners_and_inattentive_players_are_not_told():
         assert "turn" in kinds(meeting(load(new(seed=k, attention=0.0), 1, 1, 0)), 0)
 
 
+@pytest.mark.needs_jit
 def test_told_makes_the_same_draw_as_the_decision():
     for seed in range(20):
         p = play(roll(put(new(3, seed, attention=0.5), s0="r3"), 1, 0), "move h1")
@@ -732,6 +738,7 @@ def test_worlds_fit_what_the_seat_knows(options):
                 assert all(world.record["belief"][o, chest, piles(world, chest)[0]] > 0 for o in range(3))
 
 
+@pytest.mark.needs_jit
 def test_worlds_of_a_blind_owner_are_even():
     p = meeting(load(new(turn_visibility="blind"), 1, 1, 0), turn="turn 1")
     found = [piles(p.resample(1, k), 1)[0] for k in range(400)]
@@ -749,15 +756,18 @@ def test_show_accuracy_by_age():
         meeting(p, turn="turn 2")
         play(p, f"show {0 if piles(p, 1)[0] == 0 else 1}")
     counts = GAME.statistics(p.record)
-    assert [counts[f"shows_{age}"][1] for age in (1, 2, 3)] == [1, 1, 2]
-    assert [counts[f"right_shows_{age}"][1] for age in (1, 2, 3)] == [1, 1, 2]
+    ages = [f"show_accuracy_turned_{age}" for age in ("once", "twice", "more")]
+    assert [counts[age][1][1] for age in ages] == [1, 1, 2]
+    assert [counts[age][0][1] for age in ages] == [1, 1, 2]
     meeting(p)
     play(p, f"show {0 if piles(p, 1)[0] else 1}")
     counts = GAME.statistics(p.record)
-    assert (counts["shows_3"][1], counts["right_shows_3"][1]) == (3, 2)
+    assert [column[1] for column in counts["show_accuracy_turned_more"]] == [2, 3]
+    assert [column[1] for column in counts["show_accuracy"]] == [4, 5]
     assert (counts["meetings"][1], counts["robberies"][1], counts["gems_lost"][1]) == (5, 1, 1)
 
 
+@pytest.mark.needs_jit
 def test_recall_is_the_share_of_right_shows():
     agents = [(bots.HUNTER, (0.8, 5.0))] * 4
     right = shows = 0
@@ -769,6 +779,7 @@ def test_recall_is_the_share_of_right_shows():
     assert abs(right / shows - 0.8) < 4 * (0.16 / shows) ** 0.5
 
 
+@pytest.mark.needs_jit
 def test_a_rule_agent_decides_by_its_view_alone():
     rng = np.array([1, 2, 3, 4], np.int64)
     params = np.array([1.0, 5.0])
@@ -782,6 +793,7 @@ def test_a_rule_agent_decides_by_its_view_alone():
             assert p.mask()[choices.pop()]
 
 
+@pytest.mark.needs_jit
 def test_memory_beats_guessing():
     """7.4: one player with perfect memory wins about three games of four against three who show a random side."""
     agents = [(bots.HUNTER, (1.0, 5.0)), *[(bots.HUNTER, (0.5, 5.0))] * 3]

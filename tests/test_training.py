@@ -14,12 +14,15 @@ import pytest
 from deckhand.agents import RandomAgent, make_agent
 from deckhand.agents.policy import PolicyAgent
 from deckhand.envs.core import DeckhandError, get_game
+from deckhand.train.cli import app
 from deckhand.train.config import load_config
 from deckhand.train.evaluation import evaluate
 from deckhand.train.opponents import OpponentPool
 from deckhand.train.ppo import Trainer
 from deckhand.train.runs import RunFolder
+from deckhand.train.variants import train_variants
 from rich.console import Console
+from typer.testing import CliRunner
 
 FILES = {
     "config.yaml",
@@ -201,3 +204,63 @@ def test_an_untrained_policy_makes_no_illegal_move(tmp_path):
 def test_nothing_uses_the_evaluation_that_ignores_masks():
     sources = [path.read_text() for path in Path(__file__).parents[1].joinpath("train").rglob("*.py")]
     assert not any(re.search(r"\bEvalCallback\b|common\.evaluation", source) for source in sources)
+
+
+def test_one_policy_for_every_player_count(tmp_path):
+    folder = train(tmp_path, "players=[2, 4]", "evaluation.against=[low]", "budget.steps=1024", "evaluation.deals=4")
+    report = json.loads((folder.path / "evaluation.json").read_text())
+    assert [e["players"] for e in report["evaluations"]] == [2, 4, 2, 4]
+    rows = folder.read(folder.metrics)
+    assert {"evaluation/win share against low, 2 players/mean", "evaluation/win share against low, 4 players/mean"} <= rows[-1].keys()
+    # Seat 3 exists in the games for four only, and the learner sits there too.
+    assert any("rollout/win_rate_player_3" in row for row in rows)
+
+
+SMALL = (
+    *("game=piraten_pitt", "options={dense: true, max_turns: 60}", "opponents={agents: {hunter: 1}}", "evaluation.against=[hunter]"),
+    *("budget.steps=512", "checkpoint_every=256", "evaluation.every=256", "evaluation.deals=4", "evaluation.final_deals=4"),
+    "variants={events: {}, features: {options.memory: features}}",
+)
+
+
+def test_variants_are_trained_in_turn_compared_and_not_trained_again(tmp_path):
+    config = load_config("smoke", SMALL)
+    folder = RunFolder.create(tmp_path, config)
+    grids = train_variants(config, folder, Console(quiet=True))
+    assert {path.name for path in folder.path.iterdir()} == {
+        *("config.yaml", "versions.json", "events", "features", "comparison.json", "comparison.md", "curve.png"),
+    }
+    report = json.loads((folder.path / "comparison.json").read_text())
+    assert report["schema"] == "deckhand/comparison/1"
+    assert {name: variant["changes"] for name, variant in report["variants"].items()} == config.variants
+    for name in config.variants:
+        own, stored = RunFolder.open(folder.path / name)
+        assert {path.name for path in own.path.iterdir() if path.is_file()} == FILES
+        evaluations = json.loads((own.path / "evaluation.json").read_text())["evaluations"]
+        assert report["variants"][name]["evaluations"] == evaluations
+        assert stored.options == {**config.options, **({"memory": "features"} if name == "features" else {})}
+        for grid, evaluation in zip(grids, evaluations, strict=True):
+            texts = {row[0]: row[1 + list(config.variants).index(name)] for row in grid.rows}
+            assert texts["win share"].startswith(f"{100 * evaluation['figures'][0]['win_share']['mean']:.1f} %")
+            accuracy = evaluation["statistics"][0]["rates"]["show_accuracy"]
+            assert texts["show accuracy"].startswith(f"{100 * accuracy['mean']:.1f} %" if accuracy else "-")
+    assert grids[0].header == ("", "events", "features")
+
+    # Killed in the second variant, before its end: the first is left alone, the second goes on from its last checkpoint to the same end.
+    finished = (folder.path / "features" / "policy.safetensors").read_bytes()
+    (folder.path / "features" / "evaluation.json").unlink()
+    (folder.path / "features" / "policy.safetensors").unlink()
+    before = (folder.path / "events" / "timing.jsonl").stat().st_mtime_ns
+    assert train_variants(config, folder, Console(quiet=True)) == grids
+    assert (folder.path / "events" / "timing.jsonl").stat().st_mtime_ns == before
+    assert (folder.path / "features" / "policy.safetensors").read_bytes() == finished
+
+
+def test_the_command_trains_and_resumes_variants(tmp_path):
+    changes = [text for change in SMALL for text in ("--set", change)]
+    first = CliRunner().invoke(app, ["train", "smoke", "--out", str(tmp_path), *changes])
+    again = CliRunner().invoke(app, ["train", "--resume", str(tmp_path / "smoke-1")])
+    assert first.exit_code == again.exit_code == 0, first.output
+    assert "variant features" in first.output
+    assert "variant" not in again.output
+    assert "show accuracy" in again.output

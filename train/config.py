@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..agents import make_agent
 from ..envs import get_game
@@ -109,12 +109,16 @@ class Evaluation(Section):
     final_seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 2_000_002
 
 
-class TrainConfig(Section):
-    """One training run."""
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+
+class TrainConfig(Section):
+    """One training run, or a run a variant."""
+
+    name: Name
     game: str
-    players: Positive
+    players: Annotated[list[Positive], Field(min_length=1)]
+    """Player counts that the games take in turn; a plain number stands for itself."""
     options: dict[str, Any] = {}
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     threads: Positive = 2
@@ -126,6 +130,13 @@ class TrainConfig(Section):
     evaluation: Evaluation
     checkpoint_every: Positive
     runs: str = "runs"
+    variants: dict[Name, dict[str, Any]] = {}
+    """Names of runs that differ, and what each changes: ``{"ppo.gamma": 0.9}``."""
+
+    @field_validator("players", mode="before")
+    @classmethod
+    def _one_count(cls, value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
 
 
 class _Loader(yaml.SafeLoader):
@@ -190,6 +201,24 @@ def check_config(label: str, values: dict[str, Any]) -> TrainConfig:
     return config
 
 
+def variant_configs(config: TrainConfig) -> dict[str, TrainConfig]:
+    """The configurations of the variants by name; :class:`ConfigError` names the variant and the key."""
+    return _variants(config.name, config)
+
+
+def _variants(label: str, config: TrainConfig) -> dict[str, TrainConfig]:
+    found = {}
+    for name, changes in config.variants.items():
+        where = f"{label}: variants.{name}"
+        values = config.model_dump() | {"name": name, "variants": {}}
+        for key, value in changes.items():
+            if key in ("name", "runs", "variants"):
+                raise ConfigError(f"{where}: {key} cannot differ between variants")
+            _set(where, values, key, value)
+        found[name] = check_config(where, values)
+    return found
+
+
 def dump_config(config: TrainConfig) -> str:
     """The configuration with every value, as YAML that :func:`load_config` reads back."""
     return yaml.safe_dump(config.model_dump(), sort_keys=False)
@@ -209,6 +238,11 @@ def _override(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise ConfigError(f"--set {override}: write key=value, for example ppo.learning_rate=1e-3")
+    _set(f"--set {override}", values, key, _parse(f"--set {override}", text))
+
+
+def _set(label: str, values: dict[str, Any], key: str, value: Any) -> None:
+    """Set ``a.b`` in the values."""
     *sections, last = key.strip().split(".")
     place = values
     for section in sections:
@@ -216,9 +250,9 @@ def _override(values: dict[str, Any], override: str) -> None:
         if inner is None:
             inner = place[section] = {}
         if not isinstance(inner, dict):
-            raise ConfigError(f"--set {override}: {section} is a value, not a section")
+            raise ConfigError(f"{label}: {section} is a value, not a section")
         place = inner
-    place[last] = _parse(f"--set {override}", text)
+    place[last] = value
 
 
 def _explain(error: Any) -> str:
@@ -251,7 +285,8 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
             raise ConfigError(f"{label}: {key}: {error}") from None
 
     game = check("game", lambda: get_game(config.game))
-    check("players", lambda: game.check_players(config.players))
+    for players in config.players:
+        check("players", partial(game.check_players, players))
     check("options", lambda: game.parse_options(config.options))
     for name in config.opponents.agents:
         check("opponents.agents", partial(make_agent, game, name))
@@ -259,10 +294,11 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
         check("evaluation.against", partial(make_agent, game, name))
     snapshots = config.opponents.snapshots
     weight = sum(config.opponents.agents.values()) + (snapshots.weight if snapshots else 0)
-    if config.players == 1 and weight > 0:
+    most = max(config.players)
+    if most == 1 and weight > 0:
         raise ConfigError(f"{label}: opponents: a game for one player has none; leave this section out")
-    if config.players > 1 and not sum(config.opponents.agents.values()) > 0:
-        raise ConfigError(f"{label}: opponents.agents: {config.players} players need at least one agent with a weight above 0")
+    if most > 1 and not sum(config.opponents.agents.values()) > 0:
+        raise ConfigError(f"{label}: opponents.agents: {most} players need at least one agent with a weight above 0")
     rollout = config.ppo.games * config.ppo.steps
     if rollout % config.ppo.batch_size:
         raise ConfigError(f"{label}: ppo.batch_size cannot be {config.ppo.batch_size}: it must divide games x steps = {rollout}")
@@ -273,3 +309,4 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
         raise ConfigError(
             f"{label}: evaluation.final_seed cannot be {config.evaluation.seed}: the final deals must not be those of evaluation.seed"
         )
+    _variants(label, config)

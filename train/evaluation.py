@@ -25,7 +25,7 @@ from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
 from .progress import Report
 from .simulation import Outcomes, check_count, play_games, versions
-from .statistics import CONFIDENCE, Figure, bootstrap, quantiles, share, table_text, wilson
+from .statistics import CONFIDENCE, Figure, bootstrap, quantiles, rates, share, table_text, wilson
 from .tables import Grid
 
 EVALUATION_STREAM = 2**40
@@ -53,6 +53,28 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """The game's own statistics (``Game.statistics``) of one agent."""
+
+    means: dict[str, Figure]
+    """Per game: of the whole game, or of a seat that the agent had."""
+    rates: dict[str, Figure | None]
+    """Over all games and seats of the agent; None without a trial."""
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"means", "rates"}``."""
+        return {
+            "means": {name: figure.to_json() for name, figure in self.means.items()},
+            "rates": {name: figure and figure.to_json() for name, figure in self.rates.items()},
+        }
+
+    def texts(self) -> dict[str, str]:
+        """Every figure for people."""
+        means = {name: figure.text() for name, figure in self.means.items()}
+        return means | {name: figure.text(percent=True) if figure else "-" for name, figure in self.rates.items()}
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What :func:`evaluate` found."""
 
@@ -71,6 +93,8 @@ class Evaluation:
     variance_reduction: dict[str, float]
     """By figure of the agent: how many times more games with random deals and seats would give an interval as narrow (for differences of
     cooperative games: unpaired deals). Infinite figures are left out."""
+    statistics: list[Counts]
+    """One an agent, in the order of :attr:`rows`."""
     games: int
     decisions: int
     truncated: int
@@ -88,7 +112,9 @@ class Evaluation:
         per cents to values. ``figures``: one object an agent with ``agent``, ``role`` and its figures (a win shared by k counts 1/k).
         ``by_seat``: the agent's win share in each seat. ``difference``: figures of the agent minus those of the opponents in the same seat
         of the same deals; in cooperative games minus those of the first baseline on the same deals. ``variance_reduction``: how many times
-        more games the unpaired design would need. ``deal_seeds``: how game seeds follow from ``seed``.
+        more games the unpaired design would need. ``statistics``: one object an agent with the game's own counts, ``means`` per game (or
+        per game and seat of the agent) and ``rates`` over all its games, bootstrapped over deals, null without any trial. ``deal_seeds``:
+        how game seeds follow from ``seed``.
         """
         return {
             "schema": "deckhand/evaluation/1",
@@ -108,6 +134,9 @@ class Evaluation:
             "by_seat": [figure.to_json() for figure in self.by_seat],
             "difference": [row.to_json() for row in self.difference],
             "variance_reduction": self.variance_reduction,
+            "statistics": [
+                {"agent": row.agent, "role": row.role, **counts.to_json()} for row, counts in zip(self.rows, self.statistics, strict=True)
+            ],
             "versions": versions(self.game),
             "seconds": self.seconds,
         }
@@ -128,6 +157,10 @@ class Evaluation:
             grids.append(
                 _grid("paired difference on the same deals" + ("" if self.game.cooperative else ": agent - opponents"), self.difference)
             )
+        texts = [found.texts() for found in self.statistics]
+        if texts[0]:
+            counts = [[name.replace("_", " "), *(text[name] for text in texts)] for name in texts[0]]
+            grids.append(Grid("per game, or per game and seat; rates over all games", ("", *(row.agent for row in self.rows)), counts))
         return grids
 
     def to_markdown(self) -> str:
@@ -174,6 +207,7 @@ def evaluate(
         by_seat=by_seat,
         difference=difference,
         variance_reduction=reduction,
+        statistics=[_count(outcomes, pattern == j) for j in range(len(agents))],
         games=len(outcomes.scores),
         decisions=int(outcomes.decisions.sum()),
         truncated=int(outcomes.truncated.sum()),
@@ -299,6 +333,24 @@ def _cooperative(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: 
                 if factor is not None:
                     reduction[name] = factor
     return rows, [], difference, reduction
+
+
+def _count(outcomes: Outcomes, own: NDArray[np.bool_]) -> Counts:
+    """The statistics of the agent that has the seats ``own`` (rotations, seats) of every deal."""
+    means: dict[str, NDArray[np.float64]] = {}
+    hits: dict[str, NDArray[np.float64]] = {}
+    tries: list[NDArray[np.float64]] = []
+    for name, values in outcomes.statistics.items():
+        deals = values.reshape(-1, len(own), *values.shape[1:])
+        if values.ndim == 3:
+            hits[name] = deals[:, own, 0].sum(axis=1)
+            tries.append(deals[:, own, 1].sum(axis=1))
+        else:
+            means[name] = (deals[:, own] if values.ndim == 2 else deals[:, own.any(axis=1)]).mean(axis=1)
+    return Counts(
+        dict(zip(means, bootstrap(np.stack([*means.values()], axis=1)), strict=True)) if means else {},
+        dict(zip(hits, rates(np.stack([*hits.values()], axis=1), np.stack(tries, axis=1)), strict=True)) if hits else {},
+    )
 
 
 def _reduction(unpaired: float, paired: float) -> float | None:

@@ -124,9 +124,10 @@ class Trainer(BaseCallback):
         self.episodes = []
         values |= {key: float(value) for key, value in sorted(self.logger.name_to_value.items()) if key.startswith("train/")}
         if _passed(before, self.steps, config.evaluation.every):
-            figures = _headlines(self._evaluate(config.evaluation.deals, config.evaluation.seed))
+            evaluations = self._evaluate(config.evaluation.deals, config.evaluation.seed)
+            figures = _headlines(evaluations)
             self.display.show_figures(self.steps, time.monotonic() - self._started, figures)
-            values |= {f"evaluation/{name}/{key}": value for name, figure in figures.items() for key, value in figure.to_json().items()}
+            values |= _flat("evaluation", figures) | _flat("statistics", _rates(evaluations))
         snapshots = config.opponents.snapshots
         if snapshots and _passed(before, self.steps, snapshots.every):
             self.pool.add(self.steps, self._layers())
@@ -155,7 +156,8 @@ class Trainer(BaseCallback):
         agent = PolicyAgent(self.game, self._layers(), self.config.network.activation, deterministic=deterministic, name=name)
         groups: list[Sequence[Agent]] = [self.baselines] if self.game.cooperative else [[baseline] for baseline in self.baselines]
         return [
-            evaluate(self.game, agent, group, num_players=self.config.players, options=self.config.options, deals=deals, seed=seed)
+            evaluate(self.game, agent, group, num_players=players, options=self.config.options, deals=deals, seed=seed)
+            for players in self.config.players
             for group in groups
         ]
 
@@ -166,9 +168,10 @@ class Trainer(BaseCallback):
         evaluations = [e for greedy in (True, False) for e in self._evaluate(settings.final_deals, settings.final_seed, greedy)]
         reports = [e.to_json() for e in evaluations]
         save_policy(self.folder.path, self._layers(), self._card(reports))
-        write_json(self.folder.path / "evaluation.json", {"steps": self.steps, "evaluations": reports})
         write_text(self.folder.path / "evaluation.md", "\n".join(e.to_markdown() for e in evaluations))
         self.folder.draw_curve()
+        # The last file: where it is, the run is finished.
+        write_json(self.folder.path / "evaluation.json", {"steps": self.steps, "evaluations": reports})
         return evaluations
 
     # Networks, opponents, checkpoints.
@@ -185,7 +188,7 @@ class Trainer(BaseCallback):
         )
 
     def _update_opponents(self) -> None:
-        if self.config.players > 1:
+        if max(self.config.players) > 1:
             self.batch.set_opponents(*self.pool.draw())
 
     def _save_checkpoint(self) -> None:
@@ -278,16 +281,21 @@ def summary(evaluations: Sequence[Evaluation]) -> Grid:
     if first.game.cooperative:
         title = f"final evaluation: every player on the same {first.deals:,} new deals, 95 % intervals"
         header = ["", *first.rows[0].figures]
-        for k, evaluation in enumerate(evaluations):
-            # The baselines play the same in every evaluation: they are listed once.
-            chosen = [*evaluation.rows[: 1 if k else None], *evaluation.difference[:1]]
-            rows += [[row.agent, *(f.text(percent=name == "win_rate") for name, f in row.figures.items())] for row in chosen]
-    else:
-        title = f"final evaluation: {first.deals:,} new deals, {first.games:,} games against each opponent, seats rotated, 95 % intervals"
-        header = ["", "win share", *(f"as player {seat}" for seat in range(first.num_players))]
+        listed = set()
         for evaluation in evaluations:
-            figures = [evaluation.main, *evaluation.by_seat]
-            rows.append([f"{evaluation.rows[0].agent} against {evaluation.rows[1].agent}", *(f.text(percent=True) for f in figures)])
+            # The baselines play the same in every evaluation with so many players: they are listed once.
+            chosen = [*evaluation.rows[: 1 if evaluation.num_players in listed else None], *evaluation.difference[:1]]
+            listed.add(evaluation.num_players)
+            where = _setting(evaluation, evaluations)
+            rows += [[f"{row.agent}{where}", *(f.text(percent=name == "win_rate") for name, f in row.figures.items())] for row in chosen]
+    else:
+        title = f"final evaluation: {first.deals:,} new deals against each opponent, seats rotated, 95 % intervals"
+        seats = max(evaluation.num_players for evaluation in evaluations)
+        header = ["", "win share", *(f"as player {seat}" for seat in range(seats))]
+        for evaluation in evaluations:
+            texts = [figure.text(percent=True) for figure in (evaluation.main, *evaluation.by_seat)]
+            name = f"{evaluation.rows[0].agent} against {evaluation.rows[1].agent}"
+            rows.append([f"{name}{_setting(evaluation, evaluations)}", *texts, *[""] * (seats + 1 - len(texts))])
     return Grid(title, header, rows)
 
 
@@ -295,14 +303,35 @@ def _headlines(evaluations: Sequence[Evaluation]) -> dict[str, Figure]:
     """The figures that the progress display shows."""
     figures = {}
     for evaluation in evaluations:
-        first = evaluation.rows[0]
+        first, where = evaluation.rows[0], _setting(evaluation, evaluations)
         if evaluation.game.cooperative:
-            figures["score"] = evaluation.main
+            figures[f"score{where}"] = evaluation.main
             if evaluation.difference:
-                figures[f"score - {evaluation.rows[1].agent}"] = evaluation.difference[0].figures["score"]
+                figures[f"score - {evaluation.rows[1].agent}{where}"] = evaluation.difference[0].figures["score"]
         else:
-            figures[f"win share against {evaluation.rows[1].agent}"] = first.figures["win_share"]
+            figures[f"win share against {evaluation.rows[1].agent}{where}"] = first.figures["win_share"]
     return figures
+
+
+def _rates(evaluations: Sequence[Evaluation]) -> dict[str, Figure]:
+    """The learner's rates among the game's statistics."""
+    figures = {}
+    for evaluation in evaluations:
+        where = "" if evaluation.game.cooperative else f" against {evaluation.rows[1].agent}"
+        for name, figure in evaluation.statistics[0].rates.items():
+            if figure:
+                figures[f"{name.replace('_', ' ')}{where}{_setting(evaluation, evaluations)}"] = figure
+    return figures
+
+
+def _setting(evaluation: Evaluation, all_: Sequence[Evaluation]) -> str:
+    """The player count, where there are several."""
+    return f", {evaluation.num_players} players" if len({e.num_players for e in all_}) > 1 else ""
+
+
+def _flat(section: str, figures: dict[str, Figure]) -> dict[str, float]:
+    """Figures as single numbers."""
+    return {f"{section}/{name}/{key}": value for name, figure in figures.items() for key, value in figure.to_json().items()}
 
 
 class _Display:

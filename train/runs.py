@@ -12,6 +12,9 @@
 ``policy.safetensors``      the trained actor, ``policy.json`` its card
 ``evaluation.json``, ``.md``  the final evaluation
 ==========================  ======================================================================================================
+
+A config with variants makes one such folder a variant in its own, which holds ``config.yaml``, ``versions.json``, ``comparison.json``,
+``comparison.md`` and a ``curve.png`` of all variants.
 """
 
 import json
@@ -69,6 +72,20 @@ class RunFolder:
                 break
             except FileExistsError:
                 number += 1
+        return cls._fill(path, config)
+
+    @classmethod
+    def of_variant(cls, parent: "RunFolder", name: str, config: TrainConfig) -> tuple["RunFolder", bool]:
+        """The folder of a variant in its parent's folder, and whether it holds a checkpoint to go on from."""
+        path = parent.path / name
+        if any((path / "checkpoints").glob("step-*")):
+            return cls(path), True
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        return cls._fill(path, config), False
+
+    @classmethod
+    def _fill(cls, path: Path, config: TrainConfig) -> "RunFolder":
         write_whole(path / "config.yaml", dump_config(config).encode())
         write_json(path / "versions.json", versions())
         return cls(path)
@@ -160,6 +177,10 @@ class RunFolder:
         right.set(title="Return of training episodes", xlabel="steps")
         for axes in (left, right):
             axes.grid(alpha=0.3)
+        self.save_picture(figure)
+
+    def save_picture(self, figure: Any) -> None:
+        """Write ``curve.png`` whole or not at all."""
         draft = self.path / "curve.part.png"
         figure.savefig(draft, dpi=110)
         os.replace(draft, self.path / "curve.png")

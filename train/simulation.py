@@ -17,7 +17,7 @@ from ..envs.core.agent import Agent, RandomAgent, show_turns
 from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
 from .progress import Report
-from .statistics import Figure, quantiles, standard_error, table_text, wilson
+from .statistics import Figure, number_text, quantiles, rates, standard_error, table_text, wilson
 from .tables import Grid
 
 CHUNK = 1024
@@ -42,6 +42,8 @@ class Outcomes:
     """(games,)."""
     extra: dict[str, NDArray[Any]]
     """The numbers and flags of ``Game.extra_outcome``, (games,) each: bool or float64."""
+    statistics: dict[str, NDArray[np.float64]]
+    """``Game.statistics``: numbers (games,), numbers by seat (games, players), rates by seat (games, players, 2): hits and trials."""
 
     @classmethod
     def read(cls, game: Game, states: NDArray[Any]) -> "Outcomes":
@@ -52,6 +54,8 @@ class Outcomes:
         for name, value in rows[0].items():
             if isinstance(value, (bool, int, float)):
                 extra[name] = np.array([row[name] for row in rows], bool if isinstance(value, bool) else np.float64)
+        counts = [game.statistics(s) for s in states]
+        statistics = {name: np.array([row[name] for row in counts], np.float64) for name in counts[0]}
         return cls(
             states["score"][:, :n].astype(np.int64),
             states["winner"][:, :n] != 0,
@@ -59,13 +63,20 @@ class Outcomes:
             states["truncated"] != 0,
             states["decisions"].astype(np.int64),
             extra,
+            {name: np.moveaxis(a, 1, 2) if a.ndim == 3 else a for name, a in statistics.items()},
         )
 
     @classmethod
     def join(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
         """All games of ``parts`` in order."""
-        fields = {name: np.concatenate([getattr(p, name) for p in parts]) for name in cls.__dataclass_fields__ if name != "extra"}
-        return cls(**fields, extra={name: np.concatenate([p.extra[name] for p in parts]) for name in parts[0].extra})
+        fields: dict[str, Any] = {}
+        for name in cls.__dataclass_fields__:
+            arrays = [getattr(p, name) for p in parts]
+            if isinstance(arrays[0], dict):
+                fields[name] = {key: np.concatenate([a[key] for a in arrays]) for key in arrays[0]}
+            else:
+                fields[name] = np.concatenate(arrays)
+        return cls(**fields)
 
     def win_shares(self) -> NDArray[np.float64]:
         """What each seat won, (games, players): a win shared by k seats counts 1/k, a game without a winner nothing."""
@@ -194,9 +205,10 @@ class Simulation:
         """The report as JSON (``deckhand/simulation/1``).
 
         ``seats``: for each seat (or the team) ``score`` and ``return`` as summaries and the proportion ``win_rate`` (a shared win counts
-        for each winner). ``per_game``: ``decisions``, ``truncated`` and the game's own numbers (summaries) and flags (proportions). A
-        summary is ``{"mean", "standard_error", "quantiles": {"0", "5", "25", "50", "75", "95", "100"}}``, a proportion
-        ``{"mean", "low", "high"}`` with Wilson's 95 % interval.
+        for each winner). ``per_game``: ``decisions``, ``truncated`` and the game's own numbers (summaries) and flags (proportions).
+        ``statistics``: the game's own counts, each with ``all``, the sum over the seats, and for those that seats have ``seats``. A summary
+        is ``{"mean", "standard_error", "quantiles": {"0", "5", "25", "50", "75", "95", "100"}}``, a proportion ``{"mean", "low", "high"}``
+        with Wilson's 95 % interval; the same for rates, bootstrapped over the games, null without any trial.
         """
         o = self.outcomes
         seats = []
@@ -214,6 +226,7 @@ class Simulation:
             "decisions": int(o.decisions.sum()),
             "seats": seats,
             "per_game": {name: value.to_json() for name, value in self._per_game().items()},
+            "statistics": self._statistics_json(),
             "versions": versions(self.game),
             "seconds": self.seconds,
         }
@@ -224,7 +237,12 @@ class Simulation:
         for name, seat in self.seats:
             score, returns, wins = self._seat(seat)
             rows += [(f"{name}: score", *_cells(score)), (f"{name}: return", *_cells(returns)), (f"{name}: wins", *_cells(wins))]
-        rows += [(name, *_cells(value)) for name, value in self._per_game().items()]
+        rows += [(name.replace("_", " "), *_cells(value)) for name, value in self._per_game().items()]
+        mixed = len(set(self.agents)) > 1
+        for name, (pooled, by_seat) in self._statistics().items():
+            rows.append((name.replace("_", " "), *_cells(pooled)))
+            if mixed:
+                rows += [(f"- player {seat}", *_cells(value)) for seat, value in enumerate(by_seat)]
         chosen = ", ".join(f"{k}={v}" for k, v in self.options.model_dump().items())
         games = f"{len(self.outcomes.scores):,} games of {', '.join(self.agents)}, seed {self.seed}"
         header = ("", "mean ± SE, or rate", "5/25/50/75/95 %", "min .. max")
@@ -233,6 +251,28 @@ class Simulation:
     def _seat(self, seat: int) -> tuple[Summary, Summary, Figure]:
         o = self.outcomes
         return Summary.of(o.scores[:, seat]), Summary.of(o.returns[:, seat]), wilson(int(o.winners[:, seat].sum()), len(o.scores))
+
+    def _statistics(self) -> dict[str, tuple[Summary | Figure | None, list[Summary | Figure | None]]]:
+        """Every statistic of the game: pooled, and by seat if seats have it."""
+        found: dict[str, tuple[Summary | Figure | None, list[Summary | Figure | None]]] = {}
+        for name, values in self.outcomes.statistics.items():
+            if values.ndim == 3:
+                counts = np.concatenate([values.sum(axis=1, keepdims=True), values], axis=1)
+                pooled, *by_seat = rates(counts[:, :, 0], counts[:, :, 1])
+                found[name] = pooled, [*by_seat]
+            elif values.ndim == 2:
+                found[name] = Summary.of(values.sum(axis=1)), [Summary.of(column) for column in values.T]
+            else:
+                found[name] = Summary.of(values), []
+        return found
+
+    def _statistics_json(self) -> dict[str, Any]:
+        found: dict[str, dict[str, Any]] = {}
+        for name, (pooled, by_seat) in self._statistics().items():
+            found[name] = {"all": pooled and pooled.to_json()}
+            if by_seat:
+                found[name]["seats"] = [value and value.to_json() for value in by_seat]
+        return found
 
     def _per_game(self) -> dict[str, Summary | Figure]:
         o = self.outcomes
@@ -275,8 +315,10 @@ def simulate(
     return Simulation(game, names, options, seed, Outcomes.join(parts), time.perf_counter() - started)
 
 
-def _cells(value: Summary | Figure) -> tuple[str, str, str]:
+def _cells(value: Summary | Figure | None) -> tuple[str, str, str]:
+    if value is None:
+        return "-", "", ""
     if isinstance(value, Figure):
         return value.text(percent=True), "", ""
-    extremes = f"{value.quantiles['0']:g} .. {value.quantiles['100']:g}"
+    extremes = f"{number_text(value.quantiles['0'])} .. {number_text(value.quantiles['100'])}"
     return f"{value.mean:.2f} ± {value.standard_error:.2f}", table_text(value.quantiles), extremes

@@ -60,6 +60,36 @@ def bootstrap(columns: ArrayLike, confidence: float = CONFIDENCE, resamples: int
     return [Figure(float(m), float(a), float(b)) for m, a, b in zip(centre, low, high, strict=True)]
 
 
+def rates(
+    successes: ArrayLike, trials: ArrayLike, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
+) -> list[Figure | None]:
+    """For every column, the sum of ``successes`` over that of ``trials`` (both (units, k)), with percentile bootstrap intervals.
+
+    Rows are drawn as :func:`bootstrap` draws them; draws without a trial do not count. None for a column without trials. Where every or
+    no trial succeeded, a bootstrap is blind: there the interval is Wilson's for as many trials as there are units with trials.
+    """
+    hits, tries = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
+    units = len(hits)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((resamples, hits.shape[1]))
+    for i in range(resamples):
+        weights = np.bincount(rng.integers(units, size=units), minlength=units)
+        total = weights @ tries
+        drawn[i] = np.where(total > 0, weights @ hits, np.nan) / np.where(total > 0, total, 1)
+    tail = 50 * (1 - confidence)
+    found: list[Figure | None] = []
+    for k, (hit, tried) in enumerate(zip(hits.sum(axis=0), tries.sum(axis=0), strict=True)):
+        if tried == 0:
+            found.append(None)
+        elif hit in (0, tried):
+            informed = int(np.count_nonzero(tries[:, k]))
+            found.append(wilson(informed if hit else 0, informed))
+        else:
+            low, high = np.nanpercentile(drawn[:, k], [tail, 100 - tail])
+            found.append(Figure(float(hit / tried), float(low), float(high)))
+    return found
+
+
 def share(column: NDArray[Any], interval: Figure) -> Figure:
     """A share's bootstrapped interval, except where every unit has the share 0 or every unit has 1.
 
@@ -82,4 +112,9 @@ def standard_error(values: NDArray[Any]) -> float:
 
 def table_text(summary: dict[str, float], names: Sequence[str] = ("5", "25", "50", "75", "95")) -> str:
     """Some of :func:`quantiles` for people."""
-    return "/".join(f"{summary[name]:g}" for name in names)
+    return "/".join(number_text(summary[name]) for name in names)
+
+
+def number_text(value: float) -> str:
+    """A number in three digits, or all digits of a whole part that has more."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -13,7 +13,8 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def train(
         config: Annotated[
-            str | None, typer.Argument(help="A .yaml file, or the name of a shipped config: flotsam, boote, smoke.", show_default=False)
+            str | None,
+            typer.Argument(help="A .yaml file, or the name of a shipped config: flotsam, boote, memory, smoke.", show_default=False),
         ] = None,
         resume: Annotated[
             Path | None, typer.Option(help="Go on from the last checkpoint of this run folder, with its config; CONFIG is not needed.")
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
         seed: Annotated[int | None, typer.Option("--seed", "-s", help="The config's 'seed'.")] = None,
         steps: Annotated[int | None, typer.Option(help="The config's 'budget.steps'.")] = None,
     ) -> None:
-        """Train an agent with self-play PPO; evaluate it; leave everything in a run folder.
+        """Train an agent with self-play PPO; evaluate it; leave everything in a run folder. Variants are trained in turn and compared.
 
         Example: deckhand train flotsam
 
@@ -59,11 +60,16 @@ def register(app: typer.Typer) -> None:
 
         # Imported late: torch takes seconds to load, and a wrong config should be refused at once.
         from ..ppo import Trainer, summary
+        from ..variants import train_variants
 
         assert chosen is not None
         if resume is None:
             folder = RunFolder.create(Path(chosen.runs), chosen)
         console = Console()
         console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
+        if chosen.variants:
+            for grid in train_variants(chosen, folder, console):
+                console.print(grid.to_rich())
+            return
         console.print(summary(Trainer(chosen, folder, console).run(resume=resume is not None)).to_rich())
         console.print(f"all tables: {folder.path / 'evaluation.md'}", soft_wrap=True, highlight=False)
