@@ -3,13 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 
-.PHONY: train test lint bench clean
+.PHONY: train test coverage lint bench clean
 
 train: .venv/installed
 	$(BIN)/deckhand train flotsam
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+	$(MAKE) coverage
+
+# numba's machine code cannot be traced, so the rules are run as plain Python.
+coverage: .venv/installed
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/test_flotsam_fight.py tests/test_alle_in_die_boote.py tests/test_keltis.py \
+		tests/test_piraten_pitt.py --cov=deckhand.envs --cov-branch --cov-report=term --cov-report=json:build/coverage.json
+	$(BIN)/python tests/coverage_floor.py build/coverage.json
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -183,6 +183,7 @@ def test_rule_6_set_up(level, start, rings):
     assert p.phase == "main"
 
 
+@pytest.mark.needs_jit
 def test_deals_are_uniform():
     places = np.zeros((52, 52), int)
     for seed in range(2000):
@@ -638,6 +639,7 @@ def test_winning_with_the_1000th_decision_is_no_truncation():
 # Section 3: the no-return rule.
 
 
+@pytest.mark.needs_jit
 def test_every_arrangement_of_a_segment_comes_once_and_at_most_24_moves():
     kings = ["Kh Qd Jh 10d", "Ks Qc Js 10c", "Kd Qh Jd 10h", "Kc Qs Jc 10s"]
     longest = 0
@@ -693,6 +695,7 @@ def random_options(rnd):
     }
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("seed", range(4))
 def test_oracle_equals_engine(seed):
     """Legal actions, rewards, players on turn and every float of the observation, in random games that like different actions."""
@@ -804,6 +807,7 @@ def worlds(p, read, count=3000):
     return found
 
 
+@pytest.mark.needs_jit
 def test_resample_mixes_known_and_never_seen_cards_of_a_merged_queue():
     """The 2h is known to be in section 1, the 3d, 4d and 5d are strangers; one of these is the stock."""
     p = arrange(["2h 3d 4d | 9s"], stock="5d", known="2h")
@@ -813,6 +817,7 @@ def test_resample_mixes_known_and_never_seen_cards_of_a_merged_queue():
     assert chisquare(list(found.values())).pvalue > 0.001
 
 
+@pytest.mark.needs_jit
 def test_resample_after_even():
     p = arrange(["2h 3h | 9s", "4h | Jc", "7d 8d | 5c"], known="2h 3h 4h 7d")
     p.states["linked"][0, :2] = 3
@@ -823,6 +828,7 @@ def test_resample_after_even():
     assert chisquare(list(found.values())).pvalue > 0.001
 
 
+@pytest.mark.needs_jit
 def test_resample_after_overlapping_evens_is_uniform():
     """Cards a, b may be in 1-3, cards c, d in 2-4, one place each in 1 and 4 and two in 2 and 3: overlapping, not nested."""
     p = arrange(["2h | 9s", "3h | Jc", "4h | 5c", "6h | 8c"], known="2h 3h 4h 6h")
@@ -835,6 +841,7 @@ def test_resample_after_overlapping_evens_is_uniform():
     assert chisquare(list(found.values())).pvalue > 0.001
 
 
+@pytest.mark.needs_jit
 def test_resample_keeps_the_views_of_long_games():
     rnd = random.Random(5)
     for seed in range(4):
@@ -954,6 +961,7 @@ def simulate(agent, games, seed=10**6, players=1, **options):
     return states
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("agent", "level", "mean", "error", "wins"),
     [
@@ -982,6 +990,7 @@ def test_strong_is_far_better_than_call_pump():
     assert better.mean() > 3 * better.std() / n**0.5
 
 
+@pytest.mark.needs_jit
 def test_strong_gives_every_command_and_draws_fewer_cards_when_most_fit():
     rnd = random.Random(0)
     verbs = set()

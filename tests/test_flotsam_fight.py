@@ -124,6 +124,7 @@ def test_f3_deal(players):
     assert set_aside(p) == []
 
 
+@pytest.mark.needs_jit
 def test_f3_every_card_reaches_every_place_equally_often():
     counts = np.zeros((64, 3))
     for seed in range(1500):
@@ -578,6 +579,7 @@ def worlds_that_fit(hands, deck, piles, seat):
     return found
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("hands", "deck", "piles"),
     [
@@ -609,6 +611,7 @@ def test_f16_resample_is_uniform_over_the_worlds_that_fit(hands, deck, piles):
 # The oracle.
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("players", range(2, 7))
 @pytest.mark.parametrize("lead_may_pass", [False, True])
 def test_oracle_equals_engine(players, lead_may_pass):

@@ -129,6 +129,7 @@ def oracle_of(p, **options):
 # Random games against the oracle
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("players", [2, 3, 4])
 @pytest.mark.parametrize("options", [{}, {"stone_with_point_card": False, "max_turns": 12}, {"max_turns": 0}])
 def test_oracle_equals_engine(players, options):
@@ -251,6 +252,7 @@ def test_k3_deal(players, stock):
     assert starters == set(range(players))
 
 
+@pytest.mark.needs_jit
 def test_k3_deal_is_uniform():
     counts = np.zeros(71)
     for seed in range(3000):
@@ -468,6 +470,7 @@ def test_unknown_action_strings(text):
 # Invariants
 
 
+@pytest.mark.needs_jit
 @settings(max_examples=25, deadline=None)
 @given(
     players=st.integers(2, 4),
@@ -516,6 +519,7 @@ def signature(p, seat):
     return p.observation(seat).tobytes(), mask, view.states.tobytes(), str(view), GAME.paint(view.record).svg()
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_no_leak_and_consistent_worlds_in_every_phase(players):
     rng = np.random.default_rng(players)
@@ -573,6 +577,7 @@ def test_of_two_equal_cards_the_known_one_counts_as_played():
     assert not all(hands)
 
 
+@pytest.mark.needs_jit
 def test_resample_is_uniform_over_the_unseen_cards():
     p = play(table(["R5 G1 G2", "B1 B2 B3"], stock=30), "discard R5", "draw stock")
     s = p.record

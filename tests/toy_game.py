@@ -83,11 +83,11 @@ def make_rules(fault=""):
 
     @kernel
     def hide(s, seat):
+        if fault == "view leaks":
+            s.held[seat] = s.place[0]
         for c in range(CARDS):
             if s.place[c] <= 3 and s.place[c] != seat:
                 s.place[c] = HIDDEN
-        if fault == "view leaks":
-            s.held[seat] = s.rng[0]
 
     @kernel
     def resample(s, seat):

@@ -1,8 +1,8 @@
 """The tables and pictures of the documents are written by code, so that they cannot disagree with it.
 
 The game pages ``envs/<game>/README.md`` get the tables of their game, ``README.md`` the table of the results stored in ``configs/results``:
-reports that ``deckhand evaluate --json`` or a training run wrote. ``python -m deckhand.train.pages`` rewrites them in a checkout; a test fails
-while they are out of date.
+reports that ``deckhand evaluate --json`` or a training run wrote. ``python -m deckhand.train.pages`` rewrites them in a checkout; a test
+fails while they are out of date.
 """
 
 import json

@@ -1,0 +1,24 @@
+"""Fails unless the rules of every game are covered: ``python tests/coverage_floor.py coverage.json``."""
+
+import json
+import sys
+from pathlib import Path
+
+FLOOR = 95.0
+"""Per cent of lines and branches together."""
+
+
+def main(path: str) -> int:
+    files = json.loads(Path(path).read_text())["files"]
+    rules = {name: data["summary"]["percent_covered"] for name, data in files.items() if name.endswith("rules.py")}
+    for name, covered in sorted(rules.items()):
+        print(f"{covered:6.1f} %  {name}")
+    low = [name for name, covered in rules.items() if covered < FLOOR]
+    if low or not rules:
+        print(f"below {FLOOR} %: {', '.join(low) or 'nothing was measured'}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
