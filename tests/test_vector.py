@@ -45,7 +45,7 @@ def single_transitions(name, n, seed, steps, rng, mode):
 @pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
 def test_vector_equals_single(name, mode):
     n = deckhand.envs.get_game(name).max_players
-    rows, steps = 3, 150
+    rows, steps = 3, 400
     env = DeckhandVectorEnv(name, rows, n, opponents=[FirstAgent()], autoreset_mode=mode)
     seen, infos = env.reset(seed=6)
     rngs = [np.random.default_rng(i) for i in range(rows)]
