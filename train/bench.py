@@ -20,7 +20,7 @@ from ..envs.core import Game, Position
 from ..envs.learner_batch import LearnerBatch
 from .peers import Measure, counted, installed_peers
 
-BATCH_GAMES = 256
+BATCH_GAMES = 64
 PPO_GAMES = 256
 PPO_STEPS = 32
 
