@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from itertools import pairwise
@@ -17,6 +16,7 @@ from safetensors.numpy import load, save
 
 from ..envs.core import DeckhandError, Game, UnknownGame, get_game
 from ..envs.core.agent import Agent, Turns
+from ..envs.core.files import write_bytes, write_json
 
 WEIGHTS = "policy.safetensors"
 CARD = "policy.json"
@@ -137,15 +137,8 @@ def save_policy(folder: str | Path, layers: Layers, card: Card) -> None:
         tensors[f"actor.{i}.bias"] = np.ascontiguousarray(bias, np.float32)
     data = save(tensors)
     card = card.model_copy(update={"weights_sha256": hashlib.sha256(data).hexdigest()})
-    write_whole(Path(folder) / WEIGHTS, data)
-    write_whole(Path(folder) / CARD, (json.dumps(card.model_dump(), indent=1) + "\n").encode())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under another name, then rename it: a reader never meets half of it."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(data)
-    os.replace(partial, path)
+    write_bytes(Path(folder) / WEIGHTS, data)
+    write_json(Path(folder) / CARD, card.model_dump())
 
 
 def _read_card(path: Path) -> Card:

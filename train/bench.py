@@ -3,12 +3,9 @@
 Every measurement is taken ``repeats`` times, ours and the peers' in turn, and its median counts.
 """
 
-import os
-import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from typing import Any
 
@@ -18,7 +15,8 @@ from ..agents import RandomAgent, default_agent, make_agent
 from ..envs import DeckhandAEC, LearnerEnv
 from ..envs.core import Game, Position
 from ..envs.learner_batch import LearnerBatch
-from .peers import Measure, counted, installed_peers
+from .peers import PEER_PACKAGES, Measure, counted, installed_peers
+from .versions import TRAINING_PACKAGES, machine, versions
 
 BATCH_GAMES = 64
 PPO_GAMES = 256
@@ -200,21 +198,10 @@ def run(
         for name, (_, against) in ours.items()
     ]
     return {
-        "machine": machine(),
+        "machine": machine() | {"versions": versions(*TRAINING_PACKAGES, *PEER_PACKAGES)},
         "seconds": seconds,
         "repeats": repeats,
         "import_seconds": median(import_seconds() for _ in range(repeats)),
         "results": results,
         "peers": {name: rates[name] for name in peers},
     }
-
-
-def machine() -> dict[str, Any]:
-    """The processor, the system and the versions that matter for speed."""
-    versions = {}
-    for package in ("numpy", "numba", "gymnasium", "pettingzoo", "torch", "sb3-contrib", "open_spiel", "rlcard"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return {"system": platform.platform(), "cpus": os.cpu_count(), "python": platform.python_version(), "versions": versions}

@@ -24,9 +24,10 @@ from ..envs.core.agent import Agent
 from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
 from .progress import Report
-from .simulation import Outcomes, check_count, play_games, versions
+from .simulation import Outcomes, check_count, play_games
 from .statistics import CONFIDENCE, Figure, bootstrap, quantiles, rates, share, table_text, wilson
 from .tables import Grid
+from .versions import versions
 
 EVALUATION_STREAM = 2**40
 
@@ -137,7 +138,7 @@ class Evaluation:
             "statistics": [
                 {"agent": row.agent, "role": row.role, **counts.to_json()} for row, counts in zip(self.rows, self.statistics, strict=True)
             ],
-            "versions": versions(self.game),
+            "versions": versions(),
             "seconds": self.seconds,
         }
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 Measure = Callable[[float], float]
+PEER_PACKAGES = ("open_spiel", "pettingzoo", "rlcard")
 
 
 def counted(run: Callable[[], int], seconds: float) -> float:

@@ -19,13 +19,14 @@ from ..agents import Agent, make_agent
 from ..agents.policy import Card, Layers, PolicyAgent, save_policy
 from ..envs import get_game
 from ..envs.core import Game, RecordError
+from ..envs.core.files import write_json, write_text
 from ..envs.core.rng import derive_seed
 from ..envs.learner_batch import LearnerBatch
 from ..envs.sb3 import Sb3VecEnv
 from .config import TrainConfig
 from .evaluation import Evaluation, evaluate
 from .opponents import OpponentPool
-from .runs import Checkpoint, RunFolder, write_json, write_text
+from .runs import Checkpoint, RunFolder
 from .statistics import Figure
 from .tables import Grid
 

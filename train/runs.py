@@ -19,12 +19,9 @@ A config with variants makes one such folder a variant in its own, which holds `
 
 import json
 import os
-import platform
 import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +30,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..agents.policy import Card, Layers, save_policy, write_whole
+from ..agents.policy import Card, Layers, save_policy
 from ..envs.core import RecordError
+from ..envs.core.files import write_json, write_text
 from .config import TrainConfig, dump_config, load_config
+from .versions import TRAINING_PACKAGES, machine, versions
 
 KEEP_CHECKPOINTS = 2
-PACKAGES = ("deckhand-rl", "numpy", "numba", "gymnasium", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
 
 
 @dataclass
@@ -86,8 +84,8 @@ class RunFolder:
 
     @classmethod
     def _fill(cls, path: Path, config: TrainConfig) -> "RunFolder":
-        write_whole(path / "config.yaml", dump_config(config).encode())
-        write_json(path / "versions.json", versions())
+        write_text(path / "config.yaml", dump_config(config))
+        write_json(path / "versions.json", versions(*TRAINING_PACKAGES) | machine())
         return cls(path)
 
     @classmethod
@@ -120,7 +118,7 @@ class RunFolder:
             if path.exists():
                 # A line that the end of the process cut short has no line break.
                 whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-                write_whole(path, "".join(line for line in whole if json.loads(line)["steps"] <= steps).encode())
+                write_text(path, "".join(line for line in whole if json.loads(line)["steps"] <= steps))
 
     def save_checkpoint(self, checkpoint: Checkpoint, layers: Layers, card: Card) -> None:
         """Write a checkpoint; the folder appears whole or not at all. Older ones but ``KEEP_CHECKPOINTS`` are deleted."""
@@ -184,23 +182,3 @@ class RunFolder:
         draft = self.path / "curve.part.png"
         figure.savefig(draft, dpi=110)
         os.replace(draft, self.path / "curve.png")
-
-
-def versions() -> dict[str, Any]:
-    """What the run ran on."""
-    return {
-        **{name: version(name) for name in PACKAGES},
-        "python": sys.version.split()[0],
-        "platform": platform.platform(),
-        "cpus": os.cpu_count(),
-    }
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write indented JSON whole or not at all."""
-    write_whole(path, (json.dumps(data, indent=1) + "\n").encode())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    write_whole(path, text.encode())

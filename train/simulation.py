@@ -1,10 +1,8 @@
 """Playing many games, and ``simulate``: what happens when given agents sit in given seats."""
 
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from ..envs.core.rng import derive_seed
 from .progress import Report
 from .statistics import Figure, number_text, quantiles, rates, standard_error, table_text, wilson
 from .tables import Grid
+from .versions import versions
 
 CHUNK = 1024
 """Games that are in memory at once."""
@@ -152,17 +151,6 @@ def check_count(name: str, value: int) -> int:
     return value
 
 
-def versions(game: Game) -> dict[str, str]:
-    """What a result was computed with."""
-    return {
-        "game": game.id,
-        "deckhand": version("deckhand-rl"),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "python": platform.python_version(),
-    }
-
-
 @dataclass(frozen=True)
 class Summary:
     """A quantity over independent games."""
@@ -227,7 +215,7 @@ class Simulation:
             "seats": seats,
             "per_game": {name: value.to_json() for name, value in self._per_game().items()},
             "statistics": self._statistics_json(),
-            "versions": versions(self.game),
+            "versions": versions(),
             "seconds": self.seconds,
         }
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from rich.console import Console
 
+from ..envs.core.files import write_json, write_text
 from .config import TrainConfig, variant_configs
 from .ppo import Trainer
-from .runs import RunFolder, write_json, write_text
+from .runs import RunFolder
 from .statistics import Figure
 from .tables import Grid
 

@@ -26,8 +26,8 @@ def register(app: typer.Typer) -> None:
         Example: deckhand bench flotsam_fight --seconds 2 --json bench.json
         """
         from ...envs.core import game_names, get_game
+        from ...envs.core.files import write_json
         from .. import bench as measuring
-        from .common import write_json
 
         chosen = [get_game(name) for name in games or game_names()]
         console = Console()

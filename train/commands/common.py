@@ -1,12 +1,7 @@
-"""What several commands need: options of a game, files that appear whole or not at all, shared command line options."""
+"""What several commands need: options of a game, shared command line options."""
 
-import errno
-import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,36 +38,3 @@ def parse_options(game: "Game", items: Sequence[str] | None) -> dict[str, Any]:
 def parse_players(game: "Game", players: int | None) -> int:
     """The player count, by default the game's smallest; :class:`OptionError` if it is not allowed."""
     return game.check_players(game.min_players if players is None else players)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[TextIO]:
-    """A text file to write that takes the place of ``path`` when all went well; otherwise nothing is left behind."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder", str(path))
-    if path.exists() and not path.is_file():
-        # A device or pipe cannot be replaced.
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            yield file
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(draft, "x", encoding="utf-8", newline="\n") as file:
-            yield file
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with writing(path) as file:
-        file.write(text)
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write indented JSON whole or not at all."""
-    write_text(path, json.dumps(data, indent=2, allow_nan=False) + "\n")

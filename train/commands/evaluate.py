@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players, writing
+from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players
 
 
 def register(app: typer.Typer) -> None:
@@ -43,6 +43,7 @@ def register(app: typer.Typer) -> None:
         """
         from ...agents import make_agent, split_specs
         from ...envs.core import get_game
+        from ...envs.core.files import writing
         from ..evaluation import evaluate as run
         from ..progress import progress_bar
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players, writing
+from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players
 
 if TYPE_CHECKING:
     from ...envs.core import Game
@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
         Example: deckhand record flotsam_fight --players 3 --games 200 --seed 1 --out r.jsonl
         """
         from ...envs.core import get_game
+        from ...envs.core.files import writing
 
         chosen = get_game(game)
         lines = record_games(chosen, parse_players(chosen, players), parse_options(chosen, option), seed, games, agent or ["random"])

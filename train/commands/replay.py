@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import write_text
-
 if TYPE_CHECKING:
     from ...envs.core import GameRecord, Position
 
@@ -32,6 +30,7 @@ def register(app: typer.Typer) -> None:
         """
         from ...envs.core import OptionError, RecordError, load_records
         from ...envs.core import replay as replay_record
+        from ...envs.core.files import write_text
 
         number = 0
         pictures: dict[str, Position] = {}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players, writing
+from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +40,7 @@ def register(app: typer.Typer) -> None:
         """
         from ...agents import default_agent, make_agent
         from ...envs.core import get_game
+        from ...envs.core.files import writing
         from ..progress import progress_bar
         from ..simulation import simulate as run
 
