@@ -1,11 +1,14 @@
-"""Training configurations: YAML files, validated, with errors that name the key. The shipped files in ``configs/`` explain every key."""
+"""Configurations: YAML files, validated, with errors that name the key. The shipped files in ``configs/`` explain every key.
+
+This module has what all kinds share (:func:`load_kind`) and the configurations of training (:func:`load_config`).
+"""
 
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -112,10 +115,27 @@ class Evaluation(Section):
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
 
-class TrainConfig(Section):
-    """One training run, or a run a variant."""
+class Config(Section):
+    """Base of the kinds of configuration."""
+
+    shipped: ClassVar[str]
+    """What the names of the shipped files of this kind begin with, up to their underscore; those of training have none."""
 
     name: Name
+
+    def check(self, label: str) -> None:
+        """:class:`ConfigError` for what no single key can tell: names that must exist, numbers that must fit each other."""
+
+
+Kind = TypeVar("Kind", bound=Config)
+Result = TypeVar("Result")
+
+
+class TrainConfig(Config):
+    """One training run, or a run a variant."""
+
+    shipped = ""
+
     game: str
     players: Annotated[list[Positive], Field(min_length=1)]
     """Player counts that the games take in turn; a plain number stands for itself."""
@@ -137,6 +157,9 @@ class TrainConfig(Section):
     @classmethod
     def _one_count(cls, value: Any) -> Any:
         return value if isinstance(value, list) else [value]
+
+    def check(self, label: str) -> None:
+        _check_meaning(label, self)
 
 
 class _Loader(yaml.SafeLoader):
@@ -160,44 +183,51 @@ _Loader.add_implicit_resolver(
 )
 
 
-def shipped_configs() -> list[str]:
-    """Names of the configurations that come with the package."""
-    return sorted(f.name.removesuffix(".yaml") for f in files("deckhand.configs").iterdir() if f.name.endswith(".yaml"))
+def shipped_configs(kind: type[Config] = TrainConfig) -> list[str]:
+    """Names of the configurations of a kind that come with the package."""
+    names = [f.name.removesuffix(".yaml") for f in files("deckhand.configs").iterdir() if f.name.endswith(".yaml")]
+    return sorted(name for name in names if name[: name.find("_") + 1] == kind.shipped)
 
 
 def load_config(source: str, overrides: Sequence[str] = ()) -> TrainConfig:
+    """Read a configuration of training, as :func:`load_kind` does."""
+    return load_kind(TrainConfig, source, overrides)
+
+
+def load_kind(kind: type[Kind], source: str, overrides: Sequence[str] = ()) -> Kind:
     """Read a configuration: a path, or the name of a shipped one. ``overrides`` are texts ``ppo.learning_rate=1e-3``.
 
     :class:`ConfigError` names the file, the key and what is allowed.
     """
     path = Path(source)
+    known = shipped_configs(kind)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         label = source
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{source} cannot be read: {error}") from None
-    elif source in shipped_configs():
+    elif source in known:
         label = f"{source}.yaml"
         text = files("deckhand.configs").joinpath(label).read_text(encoding="utf-8")
     else:
-        raise ConfigError(f"unknown config {source!r}: it is neither a .yaml file nor one of {', '.join(shipped_configs())}")
+        raise ConfigError(f"unknown config {source!r}: it is neither a .yaml file nor one of {', '.join(known)}")
     values = _parse(label, text)
     if not isinstance(values, dict):
-        raise ConfigError(f"{label}: a config is a list of keys with values; the keys are: {', '.join(TrainConfig.model_fields)}")
+        raise ConfigError(f"{label}: a config is a list of keys with values; the keys are: {', '.join(kind.model_fields)}")
     for override in overrides:
         _override(values, override)
     values.setdefault("name", path.stem)
-    return check_config(label, values)
+    return check_config(kind, label, values)
 
 
-def check_config(label: str, values: dict[str, Any]) -> TrainConfig:
+def check_config(kind: type[Kind], label: str, values: dict[str, Any]) -> Kind:
     """The validated configuration; ``label`` is what errors call it."""
     try:
-        config = TrainConfig.model_validate(values)
+        config = kind.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{label}: {'; '.join(dict.fromkeys(_explain(e) for e in error.errors()))}") from None
-    _check_meaning(label, config)
+        raise ConfigError(f"{label}: {'; '.join(dict.fromkeys(_explain(kind, e) for e in error.errors()))}") from None
+    config.check(label)
     return config
 
 
@@ -215,12 +245,12 @@ def _variants(label: str, config: TrainConfig) -> dict[str, TrainConfig]:
             if key in ("name", "runs", "variants"):
                 raise ConfigError(f"{where}: {key} cannot differ between variants")
             _set(where, values, key, value)
-        found[name] = check_config(where, values)
+        found[name] = check_config(TrainConfig, where, values)
     return found
 
 
-def dump_config(config: TrainConfig) -> str:
-    """The configuration with every value, as YAML that :func:`load_config` reads back."""
+def dump_config(config: Config) -> str:
+    """The configuration with every value, as YAML that :func:`load_kind` reads back."""
     return yaml.safe_dump(config.model_dump(), sort_keys=False)
 
 
@@ -255,35 +285,36 @@ def _set(label: str, values: dict[str, Any], key: str, value: Any) -> None:
     place[last] = value
 
 
-def _explain(error: Any) -> str:
+def _explain(kind: type[Config], error: Any) -> str:
     """One problem: the key's path, the value, what is allowed."""
     key = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"{key}: unknown key; known: {', '.join(_section(error['loc'][:-1]).model_fields)}"
+        return f"{key}: unknown key; known: {', '.join(_section(kind, error['loc'][:-1]).model_fields)}"
     if error["type"] == "missing":
         return f"{key}: missing"
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{key} cannot be {error['input']!r}: {message[0].lower()}{message[1:]}"
 
 
-def _section(path: Sequence[str]) -> type[Section]:
+def _section(kind: type[Config], path: Sequence[str]) -> type[Section]:
     """The section at a key's path."""
-    section: Any = TrainConfig
+    section: Any = kind
     for part in path:
         annotation = section.model_fields[part].annotation
         section = next((a for a in get_args(annotation) if isinstance(a, type) and issubclass(a, Section)), annotation)
     return section
 
 
+def check_key(label: str, key: str, action: Callable[[], Result]) -> Result:
+    """The result of an action that a key's value allows; its :class:`DeckhandError` becomes a :class:`ConfigError` that names the key."""
+    try:
+        return action()
+    except DeckhandError as error:
+        raise ConfigError(f"{label}: {key}: {error}") from None
+
+
 def _check_meaning(label: str, config: TrainConfig) -> None:
-    """What no single key can tell: names that must exist, numbers that must fit each other."""
-
-    def check(key: str, action: Callable[[], Any]) -> Any:
-        try:
-            return action()
-        except DeckhandError as error:
-            raise ConfigError(f"{label}: {key}: {error}") from None
-
+    check = partial(check_key, label)
     game = check("game", lambda: get_game(config.game))
     for players in config.players:
         check("players", partial(game.check_players, players))
