@@ -15,7 +15,7 @@ from deckhand.agents import RandomAgent, make_agent
 from deckhand.agents.policy import PolicyAgent
 from deckhand.envs.core import DeckhandError, get_game
 from deckhand.train.cli import app
-from deckhand.train.config import load_config
+from deckhand.train.config import TrainConfig, load_config
 from deckhand.train.evaluation import evaluate
 from deckhand.train.opponents import OpponentPool
 from deckhand.train.ppo import Trainer
@@ -146,7 +146,7 @@ def test_damaged_or_missing_checkpoints_are_refused(tmp_path):
     with pytest.raises(DeckhandError, match="damaged"):
         folder.load_checkpoint()
     with pytest.raises(DeckhandError, match="no run folder"):
-        RunFolder.open(tmp_path)
+        RunFolder.open(tmp_path, TrainConfig)
 
 
 def test_only_the_last_checkpoints_are_kept(finished):
@@ -234,7 +234,7 @@ def test_variants_are_trained_in_turn_compared_and_not_trained_again(tmp_path):
     assert report["schema"] == "deckhand/comparison/1"
     assert {name: variant["changes"] for name, variant in report["variants"].items()} == config.variants
     for name in config.variants:
-        own, stored = RunFolder.open(folder.path / name)
+        own, stored = RunFolder.open(folder.path / name, TrainConfig)
         assert {path.name for path in own.path.iterdir() if path.is_file()} == FILES
         evaluations = json.loads((own.path / "evaluation.json").read_text())["evaluations"]
         assert report["variants"][name]["evaluations"] == evaluations

@@ -33,7 +33,7 @@ from safetensors.numpy import load_file, save_file
 from ..agents.policy import Card, Layers, save_policy
 from ..envs.core import RecordError
 from ..envs.core.files import write_json, write_text
-from .config import TrainConfig, dump_config, load_config
+from .config import Config, Kind, TrainConfig, dump_config, load_kind
 from .versions import TRAINING_PACKAGES, machine, versions
 
 KEEP_CHECKPOINTS = 2
@@ -59,7 +59,7 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def create(cls, parent: Path, config: TrainConfig) -> "RunFolder":
+    def create(cls, parent: Path, config: Config) -> "RunFolder":
         """A new folder ``<name>-<number>`` with the configuration and the versions in it."""
         parent.mkdir(parents=True, exist_ok=True)
         number = 1
@@ -83,17 +83,17 @@ class RunFolder:
         return cls._fill(path, config), False
 
     @classmethod
-    def _fill(cls, path: Path, config: TrainConfig) -> "RunFolder":
+    def _fill(cls, path: Path, config: Config) -> "RunFolder":
         write_text(path / "config.yaml", dump_config(config))
         write_json(path / "versions.json", versions(*TRAINING_PACKAGES) | machine())
         return cls(path)
 
     @classmethod
-    def open(cls, path: Path) -> tuple["RunFolder", TrainConfig]:
+    def open(cls, path: Path, kind: type[Kind]) -> tuple["RunFolder", Kind]:
         """A folder made by :meth:`create`, with its configuration."""
         if not (path / "config.yaml").is_file():
             raise RecordError(f"{path} is no run folder: it holds no config.yaml")
-        return cls(path), load_config(str(path / "config.yaml"))
+        return cls(path), load_kind(kind, str(path / "config.yaml"))
 
     @property
     def metrics(self) -> Path:

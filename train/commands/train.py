@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
 
         from ...envs.core import DeckhandError
-        from ..config import ConfigError, load_config
+        from ..config import ConfigError, TrainConfig, load_config
 
         missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "safetensors") if find_spec(name) is None]
         if missing:
@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
             raise ConfigError(f"{resume} goes on with its own config: leave out {changes[0]}")
         chosen = load_config(config, changes) if config is not None else None
         if resume is not None:
-            folder, stored = RunFolder.open(resume)
+            folder, stored = RunFolder.open(resume, TrainConfig)
             changed = [k for k, value in stored if k not in ("name", "runs") and chosen is not None and getattr(chosen, k) != value]
             if changed:
                 raise ConfigError(f"{resume} was started with another config: {', '.join(changed)} differ; resume it without CONFIG")
