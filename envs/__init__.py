@@ -4,9 +4,9 @@ Importing this makes the ids ``deckhand/…`` known to Gymnasium and PettingZoo.
 environments are loaded when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .core.lazy import lazy_names
 from .core.registry import game_ids, game_names, get_game, register_game
 from .registration import register_gymnasium, register_pettingzoo
 
@@ -35,10 +35,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 __all__ = [

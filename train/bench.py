@@ -5,7 +5,6 @@ Every measurement is taken ``repeats`` times, ours and the peers' in turn, and i
 
 import subprocess
 import sys
-from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..envs import DeckhandAEC, LearnerEnv
 from ..envs.core import Game, Position
 from ..envs.learner_batch import LearnerBatch
 from .peers import PEER_PACKAGES, Measure, counted, installed_peers
+from .progress import Report
 from .versions import TRAINING_PACKAGES, machine, versions
 
 BATCH_GAMES = 64
@@ -169,7 +169,7 @@ def import_seconds() -> float:
 
 
 def run(
-    games: list[Game], *, seconds: float, repeats: int, with_ppo: bool, progress: Callable[[str], None] = lambda text: None
+    games: list[Game], *, seconds: float, repeats: int, with_ppo: bool, progress: Report = lambda done, total, text: None
 ) -> dict[str, Any]:
     """Measure everything; the result has the schema of ``deckhand bench --json``."""
     ours: dict[str, tuple[Measure, tuple[str, ...]]] = {}
@@ -184,10 +184,10 @@ def run(
             ours[f"{game.name}/ppo"] = (ppo(game, n, zero_cost=False), (f"{game.name}/zero_cost_ppo",))
             peers[f"{game.name}/zero_cost_ppo"] = ppo(game, n, zero_cost=True)
     found: dict[str, list[float]] = {}
-    for _ in range(repeats):
-        for name, measure in [*((name, m) for name, (m, _) in ours.items()), *peers.items()]:
-            progress(name)
-            found.setdefault(name, []).append(measure(seconds))
+    measures = [*((name, m) for name, (m, _) in ours.items()), *peers.items()] * repeats
+    for done, (name, measure) in enumerate(measures):
+        progress(done, len(measures), name)
+        found.setdefault(name, []).append(measure(seconds))
     rates = {name: median(values) for name, values in found.items()}
     results = [
         {

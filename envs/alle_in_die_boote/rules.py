@@ -1,4 +1,4 @@
-"""Alle in die Boote: the rules. Numbers in comments are the rules of the rules page (docs/alle_in_die_boote.md).
+"""Alle in die Boote: the rules. Numbers in comments are the rules of the rules page (README.md beside this file).
 
 A card is ``suit * 13 + rank - 1`` (suits h d s c). Its *kind* is ``colour * 13 + rank - 1``: all that matters for placing (rule 1), so a
 set of kinds is a number of 26 bits, and a card goes on a front exactly when its kind is the one below the front's.

@@ -3,8 +3,9 @@
 The names below are loaded when first used: what only lists the games must not wait for numba.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .lazy import lazy_names
 
 if TYPE_CHECKING:
     from .canvas import Canvas
@@ -45,10 +46,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 __all__ = [

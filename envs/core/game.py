@@ -13,6 +13,7 @@ A game is one NumPy record and six kernels over it; the module of the rules read
 =====================================  ===============================================================================================
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
@@ -67,8 +68,8 @@ def record_dtype(max_players: int, log_size: int, fields: Sequence[tuple[Any, ..
     return np.dtype([*ordered, ("padding", np.int8, (missing,))] if missing else ordered, align=True)
 
 
-class Game:
-    """One game. Subclass it, set the class attributes, write the methods that raise ``NotImplementedError``, and register an instance."""
+class Game(ABC):
+    """One game. Subclass it, set the class attributes, write the abstract methods, and register an instance."""
 
     name: ClassVar[str]
     """Registry name, for example ``flotsam_fight``."""
@@ -100,29 +101,29 @@ class Game:
         kernels["seed_rng"] = rng.seed_rng
         self.loops: Any = _Namespace(kernels)
 
+    @abstractmethod
     def configure(self, record: Record, options: Any) -> None:
         """Write the options into a zeroed record."""
-        raise NotImplementedError
 
+    @abstractmethod
     def action_to_string(self, record: Record, action: int) -> str:
         """The string of a legal action in this position (the rules file's *Notation*)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def string_to_action(self, record: Record, text: str) -> int:
         """The id of an action string in this position; ``ValueError`` if it is no action string."""
-        raise NotImplementedError
 
+    @abstractmethod
     def events(self, record: Record) -> list[dict[str, Any]]:
         """What chance and the rules did since the last decision (``record.log`` decoded), in the records' format."""
-        raise NotImplementedError
 
+    @abstractmethod
     def chance(self, num_players: int, options: Any, events: Sequence[Mapping[str, Any]]) -> Iterator[int | Sequence[int]]:
         """What chance did in a game, read from all its events: one outcome for each call of ``randint`` and ``shuffle``, in order.
 
         The outcome of a ``randint`` is the number, that of a ``shuffle`` the items from the last place downwards, as far as the events
         tell them. May fail with any built-in error on an event that the game does not have.
         """
-        raise NotImplementedError
 
     def told(self, record: Record, action: int, seat: int) -> str:
         """What another ``seat`` at the table is told of a decision, before it is played; games with secret decisions say less."""
@@ -136,13 +137,13 @@ class Game:
         """What else to count in a finished game, for reports."""
         return {}
 
+    @abstractmethod
     def describe(self, record: Record) -> str:
         """The position as text, styled for a terminal (:mod:`.ansi`). Hidden facts of a view are shown as unknown."""
-        raise NotImplementedError
 
+    @abstractmethod
     def paint(self, record: Record) -> Canvas:
         """The position as a drawing. Hidden facts of a view are shown as unknown."""
-        raise NotImplementedError
 
     # Everything below is generic.
 

@@ -146,20 +146,14 @@ def read_rewards(states: Any, rewards: Any, terminated: Any, truncated: Any) -> 
 
 def sample_actions(masks: Any, rng: Any, actions: Any) -> None:
     """A uniform legal action for every row of ``masks``; -1 where nothing is legal."""
+    found = np.empty(masks.shape[1] + 1, np.int64)
     for i in range(len(masks)):
         count = 0
         for a in range(masks.shape[1]):
-            if masks[i, a]:
-                count += 1
-        actions[i] = -1
-        if count:
-            skip = randint(rng, count)
-            for a in range(masks.shape[1]):
-                if masks[i, a]:
-                    if skip == 0:
-                        actions[i] = a
-                        break
-                    skip -= 1
+            # Without a branch, which the processor could not predict.
+            found[count] = a
+            count += masks[i, a]
+        actions[i] = found[randint(rng, count)] if count > 0 else -1
 
 
 def forfeit(states: Any, i: int, seat: int) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.game import record_dtype
+from ..core.hands import insert_card, remove_card
 from ..core.jit import kernel
 from ..core.log import write_log
 from ..core.rng import randint, shuffle
@@ -104,30 +105,13 @@ def clear_boats(s: Any) -> None:
 
 @kernel
 def take_top_card(s: Any, seat: int) -> int:
-    """The top card of the draw pile goes to a hand, which stays ascending."""
+    """The top card of the draw pile goes to a hand."""
     s.deck_size -= 1
     card = s.deck[s.deck_size]
     s.place[card] = seat
-    k = s.hand_size[seat]
-    while k > 0 and s.hand[seat, k - 1] > card:
-        s.hand[seat, k] = s.hand[seat, k - 1]
-        k -= 1
-    s.hand[seat, k] = card
+    insert_card(s.hand[seat], s.hand_size[seat], card)
     s.hand_size[seat] += 1
     return card
-
-
-@kernel
-def drop_card(s: Any, seat: int, card: int) -> None:
-    """Take a card out of a hand."""
-    k = 0
-    while s.hand[seat, k] != card:
-        k += 1
-    s.hand_size[seat] -= 1
-    while k < s.hand_size[seat]:
-        s.hand[seat, k] = s.hand[seat, k + 1]
-        k += 1
-    s.hand[seat, k] = 0
 
 
 @kernel
@@ -176,7 +160,8 @@ def load(s: Any, seat: int, card: int, boat: int) -> None:
     s.place[card] = ON_BOAT
     s.boat_of[card] = boat
     s.last_player = seat
-    drop_card(s, seat, card)
+    remove_card(s.hand[seat], s.hand_size[seat], card)
+    s.hand_size[seat] -= 1
 
 
 @kernel

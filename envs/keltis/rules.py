@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.game import record_dtype
+from ..core.hands import insert_card, remove_card
 from ..core.jit import kernel
 from ..core.log import write_log
 from ..core.rng import randint, random_unit, shuffle
@@ -125,12 +126,8 @@ def deal(s: Any) -> None:
 
 @kernel
 def add_to_hand(s: Any, seat: int, card: int) -> None:
-    """Put a card into a hand, which stays ascending."""
-    k = s.hand_size[seat]
-    while k > 0 and s.hand[seat, k - 1] > card:
-        s.hand[seat, k] = s.hand[seat, k - 1]
-        k -= 1
-    s.hand[seat, k] = card
+    """Put a card into a hand."""
+    insert_card(s.hand[seat], s.hand_size[seat], card)
     s.hand_size[seat] += 1
 
 
@@ -147,14 +144,8 @@ def take_from_stock(s: Any, seat: int) -> int:
 @kernel
 def play_from_hand(s: Any, seat: int, card: int) -> None:
     """A card leaves a hand for the table. Of two equal cards the one that everybody knows is taken to be the one played."""
-    k = 0
-    while s.hand[seat, k] != card:
-        k += 1
+    remove_card(s.hand[seat], s.hand_size[seat], card)
     s.hand_size[seat] -= 1
-    while k < s.hand_size[seat]:
-        s.hand[seat, k] = s.hand[seat, k + 1]
-        k += 1
-    s.hand[seat, k] = 0
     s.known[seat, card] = max(s.known[seat, card] - 1, 0)
     s.on_table[card] += 1
 

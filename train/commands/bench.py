@@ -1,5 +1,7 @@
 """``deckhand bench``."""
 
+import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -26,13 +28,19 @@ def register(app: typer.Typer) -> None:
         Example: deckhand bench flotsam_fight --seconds 2 --json bench.json
         """
         from ...envs.core import game_names, get_game
-        from ...envs.core.files import write_json
+        from ...envs.core.files import writing
         from .. import bench as measuring
+        from ..progress import progress_bar
 
         chosen = [get_game(name) for name in games or game_names()]
         console = Console()
-        with console.status("") as status:
-            report = measuring.run(chosen, seconds=seconds, repeats=repeats, with_ppo=ppo, progress=lambda name: status.update(name))
+        with ExitStack() as files:
+            # Opened first: a path that cannot be written is known before the work.
+            json_out = files.enter_context(writing(json_file)) if json_file else None
+            with progress_bar(console, "measuring") as progress:
+                report = measuring.run(chosen, seconds=seconds, repeats=repeats, with_ppo=ppo, progress=progress)
+            if json_out:
+                json_out.write(json.dumps(report, indent=2, allow_nan=False) + "\n")
         table = Table(title=f"decisions per second, median of {repeats} x {seconds:g} s")
         for column in ("", "per second", "ratios to peers of this run"):
             table.add_column(column, justify="right" if column == "per second" else "left")
@@ -46,5 +54,3 @@ def register(app: typer.Typer) -> None:
             table.add_row(name, f"{rate:,.0f}", "peer")
         console.print(table)
         console.print(f"import deckhand.envs: {report['import_seconds']:.2f} s")
-        if json_file:
-            write_json(json_file, report)
