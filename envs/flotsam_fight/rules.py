@@ -289,17 +289,21 @@ def end_game(s: Any) -> None:
 def hide(s: Any, seat: int) -> None:
     """F16: the hands of others and the order of the draw pile."""
     for card in range(CARDS):
-        if s.place[card] == IN_DECK or (s.place[card] < MAX_PLAYERS and s.place[card] != seat):
-            s.place[card] = UNSEEN
+        # Without a branch, which the processor could not predict.
+        place = s.place[card]
+        s.place[card] = UNSEEN if (place == IN_DECK) | ((place < MAX_PLAYERS) & (place != seat)) else place
     s.deck[:] = 0
     for other in range(s.players):
         if other != seat:
-            n = s.hand_size[other]
-            for k in range(n):
-                if s.hand[other, k] >= 0:  # in a view of a view they are hidden already
-                    s.hand[other, k] = -1 - s.pile_of[s.hand[other, k]]
-            # Sorted, because the order by card value would tell something.
-            s.hand[other, :n].sort()
+            for k in range(s.hand_size[other]):
+                card = s.hand[other, k]
+                hidden = -1 - s.pile_of[card] if card >= 0 else card  # in a view of a view it is hidden already
+                # Sorted, because the order by card value would tell something; hands are short and the piles few.
+                j = k
+                while j > 0 and s.hand[other, j - 1] > hidden:
+                    s.hand[other, j] = s.hand[other, j - 1]
+                    j -= 1
+                s.hand[other, j] = hidden
 
 
 @kernel
