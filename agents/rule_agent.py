@@ -1,12 +1,15 @@
 """Agents whose decisions are a compiled rule."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.core import Game, OptionError
 from ..envs.core.agent import Agent, Turns
+from .parameters import Parameter, load_parameters
 from .rules import rule_set
 
 
@@ -27,11 +30,21 @@ class RuleAgent(Agent):
             raise OptionError(f"{game.name}: agent {rule!r} takes {len(defaults)} parameters at most, not {len(values)}")
         self.game = game
         self.name = f"{rule}({','.join(f'{v:g}' for v in values)})" if values else rule
+        self.parameters: Sequence[Parameter] = rules.parameters.get(rule, ())
         self.params = np.zeros(rules.width)
         self.params[: len(defaults)] = [*values, *defaults[len(values) :]]
         self._choose_all = rules.loops.choose_all
         self._rng = np.zeros(4, np.int64)
         self.reset(0)
+
+    @classmethod
+    def load(cls, path: str | Path, game: Game) -> Self:
+        """The agent of a file of parameters, called like the file; ``ParameterError`` if it is damaged or does not fit."""
+        parameters = rule_set(game).parameters
+        file = load_parameters(path, game, parameters)
+        agent = cls(game, file.agent, [file.parameters[p.name] for p in parameters[file.agent]])
+        agent.name = Path(path).stem
+        return agent
 
     def reset(self, seed: int) -> None:
         self.game.loops.seed_rng(self._rng, seed, 3)

@@ -660,17 +660,21 @@ def test_drawings_show_a_seat_only_what_it_knows(players):
 # Rule agents
 
 
-def match(kinds, games):
-    """Share of wins and mean score of each agent over all seat rotations of the same deals."""
-    n = len(kinds)
+def match(names, games):
+    """Share of wins and mean score of each rule agent (None: the random one) over all seat rotations of the same deals."""
+    n = len(names)
     rules_of = rule_set(GAME)
+    kinds = np.array([rules_of.agents[name][0] if name else 0 for name in names])
+    params = np.zeros((n, rules_of.width))
+    for i, name in enumerate(names):
+        values = rules_of.agents[name][1] if name else ()
+        params[i, : len(values)] = values
     wins, scores = np.zeros(n), np.zeros(n)
     for turn in range(n):
         order = [(seat + turn) % n for seat in range(n)]
         states = GAME.deal(n, {}, range(games))
-        seated = np.tile(np.array(kinds)[order], (games, 1))
-        params = np.zeros((games, n, rules_of.width))
-        rules_of.loops.play(states, 0, seated, params, 1, GAME.allocate(1), np.zeros(GAME.num_actions, bool))
+        seated, numbers = np.tile(kinds[order], (games, 1)), np.tile(params[order], (games, 1, 1))
+        rules_of.loops.play(states, 0, seated, numbers, 1, GAME.allocate(1), np.zeros(GAME.num_actions, bool))
         won = states["winner"][:, :n] / states["winner"].sum(axis=1, keepdims=True)
         wins[order] += won.mean(axis=0) / n
         scores[order] += states["score"][:, :n].mean(axis=0) / n
@@ -679,15 +683,13 @@ def match(kinds, games):
 
 @pytest.mark.parametrize(("players", "low", "high"), [(2, 11, 16), (3, 8, 12), (4, 4, 8)])
 def test_greedy_scores_as_published_and_beats_random(players, low, high):
-    greedy = rule_set(GAME).agents["greedy"][0]
-    assert low < match([greedy] * players, 150)[1].mean() < high
-    wins, scores = match([greedy] + [0] * (players - 1), 150)
+    assert low < match(["greedy"] * players, 150)[1].mean() < high
+    wins, scores = match(["greedy"] + [None] * (players - 1), 150)
     assert wins[0] > 0.97
     assert -16 < scores[1:].mean() < -8
 
 
 @pytest.mark.parametrize(("players", "share"), [(2, 0.7), (3, 0.5), (4, 0.6)])
 def test_strong_beats_greedy(players, share):
-    agents = rule_set(GAME).agents
-    wins, _ = match([agents["strong"][0]] + [agents["greedy"][0]] * (players - 1), 300)
+    wins, _ = match(["strong"] + ["greedy"] * (players - 1), 300)
     assert wins[0] > share

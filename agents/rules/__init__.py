@@ -2,13 +2,17 @@
 
 Such a module holds ``AGENTS``, a dict from an agent's name to its kind (1, 2, ...) and the default values of its numeric parameters, and
 the kernel ``decide(kind, view, mask, rng, params) -> action`` (see :mod:`deckhand.agents.loops`). The first agent is the game's baseline.
-Optionally ``ROLLOUTS_UNTIL = "reward"``: the rollouts of search agents end with the first reward unless told otherwise.
+Optionally ``ROLLOUTS_UNTIL = "reward"``: the rollouts of search agents end with the first reward unless told otherwise; and ``PARAMETERS``,
+a dict from an agent's name to what its parameters are (:class:`deckhand.agents.parameters.Parameter`, in the order of its values).
+
+A file of parameters named like the module, with ``.yaml``, is one more agent: ``fitted``.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -16,6 +20,10 @@ from weakref import WeakKeyDictionary
 from ...envs.core import Game, kernel
 from ...envs.core.jit import bind
 from .. import loops
+from ..parameters import Parameter, load_parameters
+
+FITTED = "fitted"
+"""The agent whose parameters come with the package as a file."""
 
 _MODULES: dict[str, str] = {}
 _BOUND: WeakKeyDictionary[Game, "RuleSet"] = WeakKeyDictionary()
@@ -27,6 +35,8 @@ class RuleSet:
 
     agents: Mapping[str, tuple[int, tuple[float, ...]]]
     """Name to kind and default parameters, in the module's order."""
+    parameters: Mapping[str, Sequence[Parameter]]
+    """What the numbers of an agent are; agents without names for them are left out."""
     width: int
     """Length of every parameter vector handed to ``decide``: the longest of the game's agents, at least 1."""
     rollouts_until: Literal["end", "reward"]
@@ -45,19 +55,26 @@ def register_rules(game_name: str, module: str) -> None:
 def rule_set(game: Game) -> RuleSet:
     """The game's rule agents, bound once; a game without any has an empty set whose loops serve the random agent."""
     if game not in _BOUND:
-        agents: Mapping[str, tuple[int, tuple[float, ...]]] = {}
+        agents: dict[str, tuple[int, tuple[float, ...]]] = {}
+        parameters: dict[str, Sequence[Parameter]] = {}
         decide = _nothing
         until: Literal["end", "reward"] = "end"
         if game.name in _MODULES:
             module = importlib.import_module(_MODULES[game.name])
-            agents, decide = module.AGENTS, module.decide
+            agents, decide = dict(module.AGENTS), module.decide
+            parameters = dict(getattr(module, "PARAMETERS", {}))
             until = getattr(module, "ROLLOUTS_UNTIL", until)
+            source = getattr(module, "__file__", None)
+            if source and (path := Path(source).with_suffix(".yaml")).is_file():
+                file = load_parameters(path, game, parameters)
+                parameters[FITTED] = parameters[file.agent]
+                agents[FITTED] = agents[file.agent][0], tuple(file.parameters[p.name] for p in parameters[FITTED])
         kernels = {"decide": decide, **{name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view")}}
         for function in (loops.choose, loops.choose_all, loops.play):
             kernels[function.__name__] = bind(function, game.name, kernels)
         width = max([1, *(len(defaults) for _, defaults in agents.values())])
         bound = SimpleNamespace(choose=kernels["choose"], choose_all=kernels["choose_all"], play=kernels["play"])
-        _BOUND[game] = RuleSet(agents, width, until, bound)
+        _BOUND[game] = RuleSet(agents, parameters, width, until, bound)
     return _BOUND[game]
 
 

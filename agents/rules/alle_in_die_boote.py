@@ -36,24 +36,52 @@ from ...envs.alle_in_die_boote.rules import (
     ship_coins,
 )
 from ...envs.core.jit import kernel
+from ..parameters import Parameter
 
 SIMPLE, CALL_PUMP, STRONG = 1, 2, 3
-AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {"simple": (SIMPLE, ()), "call_pump": (CALL_PUMP, ()), "strong": (STRONG, ())}
 
-# What the strong agent counts in the layout that the obvious free moves would lead to, each times its weight. A rescued card counts 1.
-TURN_UP = 0  # a face-down card that can be turned up
-CLEARED = 1  # the same if it is the last one of its section
-VACANT = 2  # an empty dry section
-CHANCE = 3  # the chance that one of the next three cards fits
-RUN = 4  # a card that lies in a front run behind the front
-# A command is worth what it gains less its cost in lifebuoys, and is given if that is more than nothing.
-LIFEBUOY = 5  # the worth of one
-LAST_LIFEBUOY = 6  # the worth of one when a single coin is left
-COIN = 7  # the worth of a coin: what pumping gains
-LEVELLING = 8  # what `even` gains for each card of the difference
-ENOUGH = 9  # a chance of a fit with which no more cards are drawn
-# Fitted by evolution of the weights on the score of simulated games, Leicht and Normal in turn.
-WEIGHTS = np.array([0.84, 0.32, 0.145, 0.75, 0.285, 0.36, -0.09, 1.46, 0.072, 0.85])
+# The strong agent's numbers. It counts in the layout that the obvious free moves would lead to, where a rescued card counts 1; a command is
+# worth what it gains less its cost in lifebuoys, and is given if that is more than nothing. The first ten were fitted by evolution of the
+# weights on the score of simulated games, Leicht and Normal in turn; the others count for nothing unless a fit finds a use for them.
+PARAMETERS = {
+    "strong": (
+        Parameter("turn_up", 0.84, "a face-down card that can be turned up", 0.3),
+        Parameter("cleared", 0.32, "the same if it is the last one of its section", 0.3),
+        Parameter("vacant", 0.145, "an empty dry section", 0.3),
+        Parameter("chance", 0.75, "the chance that one of the next three cards fits", 0.5),
+        Parameter("run", 0.285, "a card that lies in a front run behind the front", 0.2),
+        Parameter("lifebuoy", 0.36, "the worth of a lifebuoy", 0.2),
+        Parameter("last_lifebuoy", -0.09, "the worth of a lifebuoy when a single coin is left", 0.2),
+        Parameter("coin", 1.46, "the worth of a coin: what pumping gains", 0.5),
+        Parameter("levelling", 0.072, "what 'even' gains for each card of the difference", 0.1),
+        Parameter("enough", 0.85, "a chance of a fit with which no more cards are drawn", 0.2),
+        Parameter("blocked", 0.0, "an open card in front of a lower one of its colour that lies in the same queue", 0.1),
+        Parameter("hidden", 0.0, "a face-down card, by the number of open cards that lie on it", 0.1),
+        Parameter("lifebuoy_coins", 0.0, "what every coin in the ship adds to the worth of a lifebuoy", 0.05),
+        Parameter("coin_coins", 0.0, "what every coin in the ship adds to the worth of a coin", 0.1),
+    )
+}
+(
+    TURN_UP,
+    CLEARED,
+    VACANT,
+    CHANCE,
+    RUN,
+    LIFEBUOY,
+    LAST_LIFEBUOY,
+    COIN,
+    LEVELLING,
+    ENOUGH,
+    BLOCKED,
+    HIDDEN,
+    LIFEBUOY_COINS,
+    COIN_COINS,
+) = range(len(PARAMETERS["strong"]))
+AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {
+    "simple": (SIMPLE, ()),
+    "call_pump": (CALL_PUMP, ()),
+    "strong": (STRONG, tuple(p.default for p in PARAMETERS["strong"])),
+}
 
 
 @kernel
@@ -64,7 +92,7 @@ def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
     leads to the best layout, by weighted counts.
     """
     if kind == STRONG:
-        return strong(view, mask, WEIGHTS)
+        return strong(view, mask, params)
     if view.phase == PLACING:
         return simple_place(view, mask)
     action = first_boarding(mask)
@@ -192,7 +220,8 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     if best >= 0:
         return best
     coins = ship_coins(view)
-    lifebuoy = weights[LIFEBUOY] if coins > 1 else weights[LAST_LIFEBUOY]
+    lifebuoy = (weights[LIFEBUOY] if coins > 1 else weights[LAST_LIFEBUOY]) + weights[LIFEBUOY_COINS] * coins
+    coin = weights[COIN] + weights[COIN_COINS] * coins
     best_worth = 0.0
     for card in range(CARDS):
         if mask[CALL + card]:
@@ -227,7 +256,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             if worth > best_worth:
                 best = EVEN + i
                 best_worth = worth
-    if mask[PUMP] and weights[COIN] - lifebuoy * view.cost[COST_PUMP] > best_worth:
+    if mask[PUMP] and coin - lifebuoy * view.cost[COST_PUMP] > best_worth:
         best = PUMP
     if best >= 0:
         return best
@@ -356,8 +385,23 @@ def rate(shown: Any, size: Any, down: Any, boat: Any, pool: Any, weights: Any) -
         elif size[i] == 0:
             worth += weights[VACANT]
         elif size[i] > 0:
-            worth += weights[RUN] * (run_of(shown, size, i) - 1)
+            worth += weights[RUN] * (run_of(shown, size, i) - 1) + weights[HIDDEN] * down[i] * size[i]
+            if weights[BLOCKED] != 0:
+                worth += weights[BLOCKED] * blocked(shown, size, i)
     return worth + weights[CHANCE] * (1 - (1 - fit_share(shown, size, down, boat, pool)) ** HAND_SLOTS)
+
+
+@kernel
+def blocked(shown: Any, size: Any, i: int) -> int:
+    """Open cards of a queue in front of a lower one of their colour: they cannot board before it does."""
+    count = 0
+    lowest = np.full(2, RANKS, np.int64)  # behind, by colour
+    for k in range(size[i]):
+        colour = shown[i, k] // RANKS
+        rank = shown[i, k] % RANKS
+        count += rank > lowest[colour]
+        lowest[colour] = min(lowest[colour], rank)
+    return count
 
 
 @kernel

@@ -10,28 +10,40 @@ import numpy as np
 
 from ...envs.core.jit import kernel
 from ...envs.flotsam_fight.rules import BOATS, CARD_VALUES, CARDS, FIRST_PAIR, MAX_HAND, PAIR_BOAT, PAIR_CARD, PAIRS, PASS, UNSEEN
+from ..parameters import Parameter
 
 LOW, STRONG = 1, 2
-AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {"low": (LOW, ()), "strong": (STRONG, ())}
 ROLLOUTS_UNTIL = "reward"  # the rounds to come are new deals
 
-# What the strong agent counts, each times its weight.
-RANK = 0  # of the card played: 0 the lowest of all .. 1
-OPENS = 1  # the play activates a boat
-SPARE = 2  # other boats that the card would fit: it was a good exit
-EXIT = 3  # all cards left could be played in a row if nobody interfered
-EXIT_LATE = 4  # the same while an opponent has at most two cards
-FREE = 5  # share of the unseen cards that could be played next
-ONE = 6  # a single card is left, which a reset turns into three
-HIGH = 7  # rank of the highest card left, while an opponent has at most two cards: it decides about +1 and -1 (F13)
-PASSING = 8
-PASSING_TWO = 9  # passing with two cards
-PASSING_OTHERS = 10  # opponents who have not passed, when passing
+# What the strong agent counts in every action: name, what it is, its weight with two players and with more. The first eleven were fitted by
+# evolution against seats filled with ``low``. With two players the aim was to win the round (F14: nothing else counts), with three and four
+# the points of the round, which is worth some rounds that are not won. The others count for nothing unless a fit finds a use for them.
+COUNTS = (
+    ("rank", "of the card played: 0 the lowest of all .. 1", -2.9, -1.1),
+    ("opens", "the play activates a boat", 4.2, 3.4),
+    ("spare", "other boats that the card would fit: it was a good exit", -0.3, -0.1),
+    ("exit", "all cards left could be played in a row if nobody interfered", 1.4, 1.3),
+    ("exit_late", "the same while an opponent has at most two cards", 2.2, 2.6),
+    ("free", "share of the unseen cards that could be played next", -1.1, -0.9),
+    ("one", "a single card is left, which a reset turns into three", -0.9, -1.2),
+    ("high", "rank of the highest card left, while an opponent has at most two cards: it decides about +1 and -1 (F13)", 0.0, -5.5),
+    ("passing", "passing", -4.9, -4.6),
+    ("passing_two", "passing with two cards", 3.9, 3.9),
+    ("passing_others", "opponents who have not passed, when passing", -1.3, -1.2),
+    ("jump", "from the boat's top to the card played, in parts of 100", 0.0, 0.0),
+    ("lowest", "rank of the lowest card left", 0.0, 0.0),
+    ("next", "share of the cards left that could be played next", 0.0, 0.0),
+)
+(RANK, OPENS, SPARE, EXIT, EXIT_LATE, FREE, ONE, HIGH, PASSING, PASSING_TWO, PASSING_OTHERS, JUMP, LOWEST, NEXT) = range(len(COUNTS))
+NUMBERS = len(COUNTS)
 
-# Fitted by evolution of the weights against seats filled with ``low``, on rounds of simulation seeds. With two players the aim was to win
-# the round (F14: nothing else counts), with three and four the points of the round, which is worth some rounds that are not won.
-TWO_PLAYERS = np.array([-2.9, 4.2, -0.3, 1.4, 2.2, -1.1, -0.9, 0.0, -4.9, 3.9, -1.3])
-MORE_PLAYERS = np.array([-1.1, 3.4, -0.1, 1.3, 2.6, -0.9, -1.2, -5.5, -4.6, 3.9, -1.2])
+PARAMETERS = {
+    "strong": (
+        *(Parameter(f"two.{name}", weight, about, players=(2, 2)) for name, about, weight, _ in COUNTS),
+        *(Parameter(f"more.{name}", weight, about, players=(3, 6)) for name, about, _, weight in COUNTS),
+    )
+}
+AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {"low": (LOW, ()), "strong": (STRONG, tuple(p.default for p in PARAMETERS["strong"]))}
 
 
 @kernel
@@ -39,7 +51,7 @@ def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
     """The action of the seat to move."""
     if kind == LOW:
         return low(view, mask)
-    return strong(view, mask, TWO_PLAYERS if view.players == 2 else MORE_PLAYERS)
+    return strong(view, mask, params[:NUMBERS] if view.players == 2 else params[NUMBERS : 2 * NUMBERS])
 
 
 @kernel
@@ -82,7 +94,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             if action == PASS or view.hand[seat, k] != PAIR_CARD[action]:
                 hand[left] = view.hand[seat, k]
                 left += 1
-        value = weights[HIGH] * late * hand[left - 1] / CARDS
+        value = weights[HIGH] * late * hand[left - 1] / CARDS + weights[LOWEST] * hand[0] / CARDS
         if action == PASS:
             value += weights[PASSING] + weights[PASSING_TWO] * (size == 2) + weights[PASSING_OTHERS] * others
         else:
@@ -91,8 +103,14 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             open_boats = view.players - view.active - (top[boat] == 0)
             value += weights[RANK] * card / CARDS + weights[OPENS] * (top[boat] == 0)
             value += weights[SPARE] * (FIRST_PAIR[card + 1] - FIRST_PAIR[card] - 1) + weights[ONE] * (left == 1)
+            value += weights[JUMP] * (CARD_VALUES[card] - top[boat]) / 100
             top[boat] = CARD_VALUES[card]
             value += weights[FREE] * free_share(view, top, open_boats)
+            if weights[NEXT] != 0:
+                fitting = 0
+                for k in range(left):
+                    fitting += can_go(hand[k], top, open_boats)
+                value += weights[NEXT] * fitting / left
             if can_run(hand, left, top, open_boats):
                 value += weights[EXIT] + weights[EXIT_LATE] * late
         if best < 0 or value > best_value:
@@ -109,12 +127,18 @@ def free_share(view: Any, top: Any, open_boats: int) -> float:
     for card in range(CARDS):
         if view.place[card] == UNSEEN:
             unseen += 1
-            for pair in range(FIRST_PAIR[card], FIRST_PAIR[card + 1]):
-                height = top[PAIR_BOAT[pair]]
-                if height < CARD_VALUES[card] and (height > 0 or open_boats > 0):
-                    free += 1
-                    break
+            free += can_go(card, top, open_boats)
     return free / max(unseen, 1)
+
+
+@kernel
+def can_go(card: int, top: Any, open_boats: int) -> bool:
+    """Whether a card fits a board with these tops, on which ``open_boats`` more may be activated."""
+    for pair in range(FIRST_PAIR[card], FIRST_PAIR[card + 1]):
+        height = top[PAIR_BOAT[pair]]
+        if height < CARD_VALUES[card] and (height > 0 or open_boats > 0):
+            return True
+    return False
 
 
 @kernel

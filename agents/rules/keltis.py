@@ -35,29 +35,63 @@ from ...envs.keltis.rules import (
     VALUE,
     fits,
 )
+from ..parameters import Parameter
 
 GREEDY, STRONG = 1, 2
-AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {"greedy": (GREEDY, ()), "strong": (STRONG, ())}
 
-# The strong agent's numbers.
-IN_HAND = 0  # part of a card that a fitting card in hand counts for
-UNSEEN = 1  # part of its fair share that a fitting unseen card counts for
-UNOPENED = 2  # part of its value that a row not yet begun counts for
-PAIR = 3  # a pair in hand for a stone on the table, in parts of the next stone's points
-SINGLE = 4  # one card of the value of a stone on the table
-NEXT_STONE = 5  # part of the stone after the next that taking one counts for
-POINT_CARD = 6  # a point card in hand
-LAYING = 7  # laying a card rather than discarding
-DRAWN = 8  # a card drawn from the stock
-GIVING = 9  # points that a discard may give to the next player
-BURYING = 10  # part of a pile's top card that one loses by covering it
-DENYING = 11  # points that the next player loses when a card he wants is taken
-ENDING = 12  # each point of lead when the fifth row is closed
-RESERVE = 13  # points that others are expected to gain if play ends now
-NUMBERS = 14
-# Fitted by evolution against ``greedy`` and an earlier ``strong`` with two and with four players: share of wins and points ahead.
-UP_TO_THREE = np.array([0.89, 0.35, 0.99, 0.31, 0.15, 0.60, 0.77, 0.42, 0.73, 0.19, 0.14, 0.17, 0.55, 2.55])
-FOUR = np.array([0.87, 0.72, 0.79, 0.26, 0.07, 0.48, 0.59, 0.37, 0.40, 0.25, 0.35, 0.06, 0.98, 2.38])
+# The strong agent's numbers: name, what it is, its value with two or three players and with four. All but the last three were fitted by
+# evolution against ``greedy`` and an earlier ``strong`` with two and with four players: share of wins and points ahead.
+COUNTS = (
+    ("in_hand", "part of a card that a fitting card in hand counts for", 0.89, 0.87),
+    ("unseen", "part of its fair share that a fitting unseen card counts for", 0.35, 0.72),
+    ("unopened", "part of its value that a row not yet begun counts for", 0.99, 0.79),
+    ("pair", "a pair in hand for a stone on the table, in parts of the next stone's points", 0.31, 0.26),
+    ("single", "one card of the value of a stone on the table", 0.15, 0.07),
+    ("next_stone", "part of the stone after the next that taking one counts for", 0.60, 0.48),
+    ("point_card", "a point card in hand", 0.77, 0.59),
+    ("laying", "laying a card rather than discarding", 0.42, 0.37),
+    ("drawn", "a card drawn from the stock", 0.73, 0.40),
+    ("giving", "part of what the next player could make of a card that one loses by discarding it", 0.19, 0.25),
+    ("burying", "part of a pile's top card that one loses by covering it", 0.14, 0.35),
+    ("denying", "part of a card that the next player wants that one gains by taking it", 0.17, 0.06),
+    ("ending", "each point of lead when the fifth row is closed", 0.55, 0.98),
+    ("reserve", "points that others are expected to gain if play ends now", 2.55, 2.38),
+    ("wish", "what another player could make of any card that fits one of his rows", 1.0, 1.0),
+    ("wish_row", "part of the points of three more cards on the row that is added", 0.25, 0.25),
+    ("wish_gap", "what every number left out takes away from that", 0.15, 0.15),
+)
+(
+    IN_HAND,
+    UNSEEN,
+    UNOPENED,
+    PAIR,
+    SINGLE,
+    NEXT_STONE,
+    POINT_CARD,
+    LAYING,
+    DRAWN,
+    GIVING,
+    BURYING,
+    DENYING,
+    ENDING,
+    RESERVE,
+    WISH,
+    WISH_ROW,
+    WISH_GAP,
+) = range(len(COUNTS))
+NUMBERS = len(COUNTS)
+
+PARAMETERS = {
+    "strong": tuple(
+        Parameter(f"{word}.{name}", four if players == 4 else fewer, about, scale=0.3, players=(players, players))
+        for players, word in ((2, "two"), (3, "three"), (4, "four"))
+        for name, about, fewer, four in COUNTS
+    )
+}
+AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {
+    "greedy": (GREEDY, ()),
+    "strong": (STRONG, tuple(p.default for p in PARAMETERS["strong"])),
+}
 
 
 @kernel
@@ -67,7 +101,7 @@ def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
         return best_final(view, mask)
     if kind == GREEDY:
         return greedy_draw(view, mask) if view.phase == DRAW else greedy_act(view, mask)
-    weights = UP_TO_THREE if view.players <= 3 else FOUR
+    weights = params[NUMBERS * (view.players - 2) : NUMBERS * (view.players - 1)]
     return strong_draw(view, mask, weights) if view.phase == DRAW else strong_act(view, mask, weights)
 
 
@@ -309,7 +343,7 @@ def pair_hope(view: Any, seat: int, value: int, count: int, w: Any) -> float:
 
 
 @kernel
-def wish(view: Any, seat: int, card: int) -> float:
+def wish(view: Any, seat: int, card: int, w: Any) -> float:
     """Points that another seat could make of a card."""
     colour = COLOUR[card]
     if colour == POINTS:
@@ -317,7 +351,7 @@ def wish(view: Any, seat: int, card: int) -> float:
     n = view.row_size[seat, colour]
     if n == 0 or not fits(view, seat, card):
         return 0.0
-    return 1.0 + 0.25 * (ROW_SCORE[min(n + 3, 9)] - ROW_SCORE[min(n, 9)]) - 0.15 * gap(view, seat, card)
+    return w[WISH] + w[WISH_ROW] * (ROW_SCORE[min(n + 3, 9)] - ROW_SCORE[min(n, 9)]) - w[WISH_GAP] * gap(view, seat, card)
 
 
 @kernel
@@ -401,10 +435,10 @@ def leave(view: Any, seat: int, follower: int, card: int, held: Any, unseen: Any
         held[card] -= 1
         value += row_hope(view, seat, colour, held, unseen, w, part) - now[colour]
         held[card] += 1
-    value -= w[GIVING] * wish(view, follower, card)
+    value -= w[GIVING] * wish(view, follower, card, w)
     if view.pile_size[colour] > 0:
         top = view.pile[colour, view.pile_size[colour] - 1]
-        value += w[GIVING] * wish(view, follower, top) - w[BURYING] * wish(view, seat, top)
+        value += w[GIVING] * wish(view, follower, top, w) - w[BURYING] * wish(view, seat, top, w)
     return value
 
 
@@ -453,7 +487,7 @@ def strong_draw(view: Any, mask: Any, w: Any) -> int:
             held[card] += 1
             value += row_hope(view, seat, pile, held, unseen, w, part) - before
             held[card] -= 1
-        value += w[DENYING] * wish(view, follower, card)
+        value += w[DENYING] * wish(view, follower, card, w)
         if value > best_value:
             best_value = value
             best = DRAW_PILE + pile

@@ -14,6 +14,7 @@ from ...envs.piraten_pitt.rules import (
     GEMS,
     HIDEOUT,
     MAX_NODES,
+    MAX_PLAYERS,
     MOVE,
     NUM_ACTIONS,
     PIRATE,
@@ -23,15 +24,52 @@ from ...envs.piraten_pitt.rules import (
     TURN,
     TURN_1,
 )
+from ..parameters import Parameter
 
 COLLECTOR = 1  # moves the pirate at random
 HUNTER = 2
-# Both take the same numbers: recall, the probability of showing the side that is believed smaller (else the other one); and the number of
-# gems in the chest that sends the sailor home.
-AGENTS = {"collector": (COLLECTOR, (1.0, 5.0)), "hunter": (HUNTER, (1.0, 5.0))}
 
-BLOCKED = 8.0  # what a goal behind the pirate costs beyond its distance
+# The collector's numbers are the first of the hunter's.
+NUMBERS = (
+    Parameter("recall", 1.0, "probability of showing the side that is believed smaller (else the other one)", 0.1),
+    Parameter("bank_at", 5.0, "gems in the chest that send the sailor home"),
+    Parameter("detour", 8.0, "steps that a goal behind the pirate costs beyond its distance", 3.0),
+    Parameter("met_gem", 100.0, "pirate: each gem in a chest that is met", 30.0),
+    Parameter("met_split", 50.0, "pirate: the same chest is known to be split", 20.0),
+    Parameter("lock_in", 50.0, "pirate: a sailor with gems is enclosed in his hideout", 20.0),
+    Parameter("near_loaded", 1.0, "pirate: each gem in the chest of a sailor he comes near to", 0.5),
+    Parameter("near_secured", 1.0, "pirate: each gem that such a sailor has secured", 0.5),
+    Parameter("near_step", 1.0, "pirate: what every step away from him takes away from that", 0.5),
+    Parameter("own_lock_in", 1000.0, "pirate: what enclosing the own sailor costs", 300.0),
+    Parameter("delay", 0.0, "pirate: each step that he adds to another's way to his next goal", 10.0),
+    Parameter("delay_leader", 0.0, "pirate: the same, times the gems that the other has collected", 3.0),
+    Parameter("own_delay", 0.0, "pirate: what each step costs that he adds to the own way to the next goal", 10.0),
+    Parameter("trap", 0.0, "steps that ending in a hideout costs whose access the pirate can reach with his next move", 0.5),
+)
+(
+    RECALL,
+    BANK_AT,
+    DETOUR,
+    MET_GEM,
+    MET_SPLIT,
+    LOCK_IN,
+    NEAR_LOADED,
+    NEAR_SECURED,
+    NEAR_STEP,
+    OWN_LOCK_IN,
+    DELAY,
+    DELAY_LEADER,
+    OWN_DELAY,
+    TRAP,
+) = range(len(NUMBERS))
+PARAMETERS = {"collector": NUMBERS[: DETOUR + 1], "hunter": NUMBERS}
+AGENTS = {
+    "collector": (COLLECTOR, tuple(p.default for p in PARAMETERS["collector"])),
+    "hunter": (HUNTER, tuple(p.default for p in PARAMETERS["hunter"])),
+}
+
 FAR = 1000.0
+REACH = 3  # steps of the pirate
 
 
 @kernel
@@ -39,11 +77,11 @@ def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
     """The action of the seat to move."""
     phase = view.phase
     if phase == MOVE:
-        return walk(view, mask, params[1])
+        return walk(view, mask, params)
     if phase == STOW:
         return SIDE_0 + (1 - smaller_side(view, rng))
     if phase == PIRATE and kind == HUNTER:
-        return hunt(view, mask, rng)
+        return hunt(view, mask, rng, params)
     if phase == TURN:
         return pick_turn(view, mask, rng, TURN_1)
     if phase == ARROW:
@@ -53,7 +91,7 @@ def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
     if phase == PIRATE:
         return pick(mask, rng, 0, NUM_ACTIONS)
     side = smaller_side(view, rng)
-    return SIDE_0 + (side if random_unit(rng) < params[0] else 1 - side)
+    return SIDE_0 + (side if random_unit(rng) < params[RECALL] else 1 - side)
 
 
 @kernel
@@ -122,7 +160,17 @@ def measure(view: Any, goal: int, pirate: int, steps: Any) -> None:
 
 
 @kernel
-def walk(view: Any, mask: Any, bank_at: float) -> int:
+def goals_of(view: Any, seat: int, params: Any) -> int:
+    """The bit set of the hideouts with a gem that a seat is still to fetch before it goes home."""
+    wanted = 0
+    if view.loaded[seat] < params[BANK_AT]:
+        for h in range(GEMS):
+            wanted |= view.gem[seat, h] << h
+    return wanted
+
+
+@kernel
+def walk(view: Any, mask: Any, params: Any) -> int:
     """10.1, 10.4: the target with the shortest tour over the own gems that are left and home; of equal ones the first."""
     seat = view.to_move
     # Row h: steps to hideout h; row GEMS: to the bay.
@@ -134,11 +182,8 @@ def walk(view: Any, mask: Any, bank_at: float) -> int:
         measure(view, node, -1, free)
         for other in range(view.nodes):
             if steps[goal, other] == FAR:
-                steps[goal, other] = free[other] + BLOCKED
-    wanted = 0
-    if view.loaded[seat] < bank_at:
-        for h in range(GEMS):
-            wanted |= view.gem[seat, h] << h
+                steps[goal, other] = free[other] + params[DETOUR]
+    wanted = goals_of(view, seat, params)
     # tour[left, h]: steps from hideout h over the hideouts of the bit set ``left`` into the bay.
     tour = np.empty((1 << GEMS, GEMS))
     for left in range(1 << GEMS):
@@ -148,6 +193,9 @@ def walk(view: Any, mask: Any, bank_at: float) -> int:
                 if (left >> following) & 1:
                     length = steps[following, view.hideout[h]] + tour[left ^ (1 << following), following]
                     tour[left, h] = min(tour[left, h], length)
+    trap = params[TRAP] != 0
+    if trap:
+        measure(view, view.pirate, -1, free)
     best = -1
     best_length = FAR
     for target in range(view.nodes):
@@ -156,6 +204,8 @@ def walk(view: Any, mask: Any, bank_at: float) -> int:
             for h in range(GEMS):
                 if (wanted >> h) & 1:
                     length = min(length, steps[h, target] + tour[wanted ^ (1 << h), h])
+            if trap and view.node_kind[target] >= HIDEOUT and view.degree[target] == 1 and free[view.neighbour[target, 0]] <= REACH:
+                length += params[TRAP]
             if length < best_length:
                 best = target
                 best_length = length
@@ -163,20 +213,26 @@ def walk(view: Any, mask: Any, bank_at: float) -> int:
 
 
 @kernel
-def hunt(view: Any, mask: Any, rng: Any) -> int:
+def hunt(view: Any, mask: Any, rng: Any, params: Any) -> int:
     """10.5: meet the fullest foreign chest; else come closer to a full one, if possible by locking its owner in. Never lock oneself in.
 
-    Of equal targets a random one.
+    Stand in the way of others and not in the own, as far as the parameters say so. Of equal targets a random one.
     """
     seat = view.to_move
-    # How near each node is to a worthwhile sailor: one more gem is worth one more step.
+    # How near each node is to a worthwhile sailor: by default one more gem is worth one more step.
     pull = np.full(MAX_NODES, -FAR)
     steps = np.empty(MAX_NODES)
     for other in range(view.players):
         if other != seat and view.loaded[other] > 0:
             measure(view, view.position[other], -1, steps)
             for node in range(view.nodes):
-                pull[node] = max(pull[node], view.loaded[other] + view.score[other] - steps[node])
+                near = params[NEAR_LOADED] * view.loaded[other] + params[NEAR_SECURED] * view.score[other]
+                pull[node] = max(pull[node], near - params[NEAR_STEP] * steps[node])
+    in_the_way = params[DELAY] != 0 or params[DELAY_LEADER] != 0 or params[OWN_DELAY] != 0
+    way = np.zeros(MAX_PLAYERS)
+    if in_the_way:
+        for other in range(view.players):
+            way[other] = way_to_goal(view, other, -1, params, steps)
     best = -1
     best_score = -FAR * FAR
     equal = 0
@@ -189,11 +245,17 @@ def hunt(view: Any, mask: Any, rng: Any) -> int:
             if other != seat and loaded > 0:
                 if view.position[other] == target:
                     split = view.belief[seat, other, 0] + view.belief[seat, other, loaded] < 0.5
-                    score = max(score, 100.0 * loaded + (50.0 if split else 0.0))
+                    score = max(score, params[MET_GEM] * loaded + (params[MET_SPLIT] if split else 0.0))
                 elif locks_in(view, target, view.position[other]):
-                    score = max(score, pull[target] + 50.0)
+                    score = max(score, pull[target] + params[LOCK_IN])
         if locks_in(view, target, view.position[seat]):
-            score -= FAR
+            score -= params[OWN_LOCK_IN]
+        if in_the_way:
+            for other in range(view.players):
+                if view.position[other] != target:
+                    added = min(way_to_goal(view, other, target, params, steps) - way[other], params[DETOUR])
+                    each = params[DELAY] + params[DELAY_LEADER] * (view.loaded[other] + view.score[other])
+                    score += added * (each if other != seat else -params[OWN_DELAY])
         if score > best_score:
             equal = 0
         if score >= best_score:
@@ -202,6 +264,18 @@ def hunt(view: Any, mask: Any, rng: Any) -> int:
                 best = target
             best_score = score
     return best
+
+
+@kernel
+def way_to_goal(view: Any, seat: int, pirate: int, params: Any, steps: Any) -> float:
+    """Steps of a sailor to his nearest goal around the pirate on a node (-1: none); FAR if there is no way. Overwrites ``steps``."""
+    wanted = goals_of(view, seat, params)
+    measure(view, view.position[seat], pirate, steps)
+    nearest = FAR if wanted else steps[view.bay]
+    for h in range(GEMS):
+        if (wanted >> h) & 1:
+            nearest = min(nearest, steps[view.hideout[h]])
+    return nearest
 
 
 @kernel
