@@ -111,6 +111,7 @@ class Trainer(BaseCallback):
 
     def _on_step(self) -> bool:
         self.episodes += [info for info, done in zip(self.locals["infos"], self.locals["dones"], strict=True) if done]
+        self.display.show_progress(self.num_timesteps)
         return not self.finished
 
     def _on_training_end(self) -> None:
@@ -355,6 +356,10 @@ class _Display:
     def say(self, text: str) -> None:
         """A line that stays."""
         self.console.print(text, highlight=False, soft_wrap=True)
+
+    def show_progress(self, steps: int) -> None:
+        """Within a rollout, which takes long where opponents search."""
+        self.bar.update(self.task, completed=steps)
 
     def show_step(self, steps: int, speed: float, values: dict[str, Any]) -> None:
         """The end of a rollout."""

@@ -1,6 +1,7 @@
-"""What several commands need: options of a game, shared command line options."""
+"""What several commands need: options of a game, shared command line options, the extra for training."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,3 +39,12 @@ def parse_options(game: "Game", items: Sequence[str] | None) -> dict[str, Any]:
 def parse_players(game: "Game", players: int | None) -> int:
     """The player count, by default the game's smallest; :class:`OptionError` if it is not allowed."""
     return game.check_players(game.min_players if players is None else players)
+
+
+def require_training() -> None:
+    """:class:`DeckhandError` that says how to install what training needs, where it is missing."""
+    from ...envs.core import DeckhandError
+
+    missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "cma") if find_spec(name) is None]
+    if missing:
+        raise DeckhandError(f"training needs {', '.join(missing)}: pip install 'deckhand-rl[train]'")

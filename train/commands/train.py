@@ -1,10 +1,11 @@
 """``deckhand train``."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from .common import require_training
 
 
 def register(app: typer.Typer) -> None:
@@ -36,12 +37,9 @@ def register(app: typer.Typer) -> None:
         """
         from rich.console import Console
 
-        from ...envs.core import DeckhandError
         from ..config import ConfigError, TrainConfig, load_config
 
-        missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "safetensors") if find_spec(name) is None]
-        if missing:
-            raise DeckhandError(f"training needs {', '.join(missing)}: pip install 'deckhand-rl[train]'")
+        require_training()
         from ..runs import RunFolder
 
         changes = list(set_ or [])
