@@ -1,0 +1,84 @@
+"""``deckhand tournament``."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def tournament(
+        config: Annotated[
+            str | None,
+            typer.Argument(
+                help="A .yaml file, or the name of a shipped config: tournament_flotsam, tournament_keltis, tournament_boote.",
+                show_default=False,
+            ),
+        ] = None,
+        resume: Annotated[
+            Path | None, typer.Option(help="Play what this run folder still lacks, with its config; CONFIG is not needed.")
+        ] = None,
+        set_: Annotated[
+            list[str] | None, typer.Option("--set", help="Change a key of the config; may be repeated.", metavar="KEY=VALUE")
+        ] = None,
+        out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
+        seed: Annotated[int | None, typer.Option("--seed", "-s", help="The config's 'seed'.")] = None,
+        deals: Annotated[int | None, typer.Option("--deals", "-d", help="The config's 'deals'.")] = None,
+        workers: Annotated[int | None, typer.Option("--workers", "-w", help="The config's 'workers': processes that play.")] = None,
+    ) -> None:
+        """Let all agents play one another on the same deals in every seat; rate them; report the win matrix and the cycles in it.
+
+        Finished parts are kept in the run folder: a killed tournament goes on where it was, with any number of workers.
+
+        Example: deckhand tournament tournament_flotsam
+
+        Another: deckhand tournament my.yaml --set options.rounds=3 --deals 1000 --workers 8
+
+        After a crash: deckhand tournament --resume runs/tournament_flotsam-1
+        """
+        from rich.console import Console
+
+        from ...envs.core import DeckhandError
+        from ..config import ConfigError, check_config, load_kind
+
+        missing = [name for name in ("choix", "matplotlib", "safetensors") if find_spec(name) is None]
+        if missing:
+            raise DeckhandError(f"tournaments need {', '.join(missing)}: pip install 'deckhand-rl[train]'")
+        from ..progress import progress_bar
+        from ..runs import RunFolder
+        from ..standings import standings
+        from ..tournament import TournamentConfig, play_tournament
+
+        changes = list(set_ or [])
+        changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed), ("deals", deals)) if value is not None]
+        if config is None and resume is None:
+            raise ConfigError("name a config, for example: deckhand tournament tournament_flotsam")
+        if config is None and changes:
+            raise ConfigError(f"{resume} goes on with its own config: leave out {changes[0]}")
+        changes += [f"workers={workers}"] if workers is not None else []
+        chosen = load_kind(TournamentConfig, config, changes) if config is not None else None
+        if resume is None:
+            assert chosen is not None
+            folder = RunFolder.create(Path(chosen.runs), chosen)
+        else:
+            folder, stored = RunFolder.open(resume, TournamentConfig)
+            free = ("name", "runs", "workers")
+            changed = [k for k, value in stored if k not in free and chosen is not None and getattr(chosen, k) != value]
+            if changed:
+                raise ConfigError(f"{resume} was started with another config: {', '.join(changed)} differ; resume it without CONFIG")
+            values = stored.model_dump() | ({"workers": workers} if workers is not None else {})
+            chosen = check_config(TournamentConfig, str(resume), values)
+        console = Console()
+        console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
+        with progress_bar(console, "playing") as report:
+            play_tournament(chosen, folder.path, report)
+        result = standings(chosen, folder.path)
+        result.write(folder.path)
+        for grid in result.grids():
+            console.print(grid.to_rich())
+        files = ", ".join(f"{name}" for name in ("tournament.md", "tournament.json", "agents.csv", "matrix.csv", "matrix.png"))
+        console.print(f"in {folder.path}: {files}", soft_wrap=True, highlight=False)
