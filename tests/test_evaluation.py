@@ -1,19 +1,25 @@
 """Evaluation and simulation: the protocol, the intervals, the reports."""
 
+import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 import pytest
+from coin_game import BID, FOLD, REDUCTION, WINS, Always, Coin
 from deckhand.agents import Agent, RandomAgent, agent_names, make_agent, show_turns
-from deckhand.envs import game_names, get_game
+from deckhand.envs import LearnerBatch, game_names, get_game
 from deckhand.envs.core import IllegalAction, OptionError
 from deckhand.envs.core.rng import derive_seed
-from deckhand.train.evaluation import EVALUATION_STREAM, evaluate
+from deckhand.train.cli import app
+from deckhand.train.evaluation import AFFORDABLE, CSV_COLUMNS, DEAL_SETS, EVALUATION_STREAM, arrange, deal_seeds, evaluate
 from deckhand.train.simulation import CHUNK, Outcomes, play_games, simulate
 from deckhand.train.statistics import bootstrap, number_text, rates, share, wilson
 from rich.console import Console
+from typer.testing import CliRunner
 
 GAME = get_game("flotsam_fight")
 COMPETITIVE = [name for name in game_names() if not get_game(name).cooperative]
@@ -47,11 +53,10 @@ def test_low_beats_random():
     assert all(figure.low > 0.6 for figure in result.by_seat)
 
 
-@pytest.mark.parametrize("rule", ["low", "strong"])
-@pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("reward", ["round", "game", "placement"])
-def test_mirror_blocks_differ_by_exactly_zero(rule, players, reward):
-    result = run(rule, [rule], num_players=players, options={"rounds": 1, "reward": reward}, deals=20)
+@pytest.mark.parametrize("players", [2, 4])
+def test_mirror_blocks_differ_by_exactly_zero_for_every_kind_of_reward(players, reward):
+    result = run("strong", ["strong"], num_players=players, options={"rounds": 1, "reward": reward}, deals=20)
     for figure in result.difference[0].figures.values():
         assert (figure.mean, figure.low, figure.high) == (0.0, 0.0, 0.0)
     for name in ("win_share", "score"):
@@ -60,10 +65,56 @@ def test_mirror_blocks_differ_by_exactly_zero(rule, players, reward):
     assert result.main.mean == pytest.approx(1 / players)
 
 
+def tables():
+    """Every game with every player count."""
+    games = [get_game(name) for name in game_names()]
+    return [(game.name, n) for game in games for n in range(game.min_players, game.max_players + 1)]
+
+
+@pytest.mark.parametrize(("name", "players"), tables())
+def test_every_agent_can_be_measured_and_ties_with_its_copies(name, players):
+    game = get_game(name)
+    for rule in agent_names(game):
+        agent, copy = make_agent(game, rule), make_agent(game, rule)
+        # Two copies at a table of three are two opponents: mixed tables have mirrors as well.
+        others = [copy, make_agent(game, rule)][: max(players - 1, 1)]
+        result = evaluate(game, agent, others, num_players=players, options={}, deals=2, seed=1)
+        assert result.games == 2 * result.seatings
+        assert result.decisions > 0
+        if game.cooperative:
+            assert result.seating is None
+            assert 0 <= result.rows[0].figures["win_rate"].low <= result.rows[0].figures["win_rate"].high <= 1
+        else:
+            assert sum(figure.mean for figure in result.by_seat) == pytest.approx(players * result.main.mean)
+            assert result.main.mean <= 1
+        if decides_alike(game, agent):
+            for row in result.difference:
+                assert {(f.mean, f.low, f.high) for f in row.figures.values()} == {(0.0, 0.0, 0.0)}
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_seatings_are_fair_to_every_player(n):
+    for opponents in range(1, n):
+        players = [0, *(1 + j % opponents for j in range(n - 1))]
+        every = set(permutations(players))
+        for seating in ("rotations", "permutations", "auto"):
+            name, found = arrange(n, opponents, seating)
+            rows = [tuple(row) for row in found.tolist()]
+            assert len(rows) == (n if name == "rotations" else len(every))
+            if name == "permutations" or opponents == 1:
+                assert set(rows) == every
+                assert len(rows) == len(every)
+            for seat in range(n):
+                # As often as there are players of that name at the table.
+                assert Counter(row[seat] for row in rows) == {j: players.count(j) * len(rows) // n for j in players}
+        automatic = len(arrange(n, opponents)[1])
+        assert automatic == (len(every) if len(every) <= AFFORDABLE else n)
+
+
 def test_every_deal_is_played_once_in_every_seat_against_the_opponents_in_order():
     spies = [Spy(make_agent(GAME, "low"), name) for name in "abc"]
     deals = 3
-    result = run(spies[0], spies[1:], num_players=4, deals=deals)
+    result = run(spies[0], spies[1:], num_players=4, deals=deals, seating="rotations")
     seeds = [derive_seed(3, EVALUATION_STREAM + k) for k in range(deals)]
     states = GAME.deal(4, {"rounds": 1}, seeds)
     for seat in range(4):
@@ -83,7 +134,7 @@ def test_opponents_fill_the_seats_clockwise_and_cyclically():
     seeds = [int(derive_seed(3, EVALUATION_STREAM + k)) for k in range(10)]
     parts = play_games(GAME, agents, np.tile(seating, (10, 1)), options={"rounds": 1}, seeds=[s for s in seeds for _ in range(4)], seed=3)
     shares = Outcomes.join(list(parts)).win_shares()
-    result = run("strong", ["low", "random"], num_players=4, deals=10)
+    result = run("strong", ["low", "random"], num_players=4, deals=10, seating="rotations")
     for j, row in enumerate(result.rows):
         assert row.figures["win_share"].mean == pytest.approx(shares[np.tile(seating, (10, 1)) == j].mean())
 
@@ -124,6 +175,13 @@ def test_games_do_not_depend_on_how_many_are_played():
     np.testing.assert_array_equal(found[0].scores[: CHUNK + 10], found[1].scores)
 
 
+def test_a_cooperative_game_has_nothing_to_seat():
+    game = get_game(COOPERATIVE[0])
+    agent = make_agent(game, "random")
+    with pytest.raises(OptionError, match="seating cannot be 'rotations': in a cooperative game an agent has all the seats"):
+        evaluate(game, agent, [], num_players=2, options={}, deals=2, seed=1, seating="rotations")
+
+
 def test_same_seed_same_report():
     reports = [run("low", ["random"], seed=seed).to_json() for seed in (3, 3, 4)]
     for report in reports:
@@ -160,6 +218,10 @@ def test_illegal_choices_are_reported_with_the_agent():
         ({"options": {"round": 1}}, ["low"], "unknown option 'round'"),
         ({}, [], "1 to 1 opponents, not 0"),
         ({}, ["low", "low"], "1 to 1 opponents, not 2"),
+        ({"deal_set": "train"}, ["low"], "deal_set cannot be 'train'; the deal sets are: dev, test"),
+        ({"seating": "random"}, ["low"], "seating cannot be 'random'; allowed are: auto, rotations, permutations"),
+        ({"until_ci": 0.0}, ["low"], "until_ci cannot be 0.0"),
+        ({"until_ci": float("nan")}, ["low"], "until_ci cannot be nan"),
     ],
 )
 def test_bad_settings_are_refused(changes, opponents, words):
@@ -174,8 +236,9 @@ def test_report_of_a_competitive_game(name):
     result = evaluate(game, make_agent(game, "random"), [make_agent(game, "random")], num_players=n, options={}, deals=4, seed=1)
     report = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert list(report) == [
-        *("schema", "game", "players", "options", "agents", "protocol", "confidence", "seed", "deal_seeds", "deals", "games"),
-        *("decisions", "truncated", "figures", "by_seat", "difference", "variance_reduction", "statistics", "versions", "seconds"),
+        *("schema", "game", "players", "options", "agents", "protocol", "confidence", "seating", "seatings", "deal_set", "seed"),
+        *("deal_seeds", "deals", "stopping", "games", "decisions", "truncated", "figures", "by_seat", "difference"),
+        *("variance_reduction", "statistics", "versions", "seconds"),
     ]
     assert report["schema"] == "deckhand/evaluation/1"
     assert report["game"] == game.id
@@ -218,6 +281,201 @@ def test_progress_is_told():
     run("low", ["random"], progress=lambda done, total, text: told.append((done, total, text)))
     assert told[-1][:2] == (80, 80)
     assert "win share" in told[-1][2]
+    assert "±" in told[-1][2]
+
+
+class Slow(Spy):
+    """An agent that is to be shown few games at once."""
+
+    games_at_once = 3
+
+
+def test_progress_is_told_while_slow_agents_play():
+    told = []
+    agents = [Slow(make_agent(GAME, "low")), make_agent(GAME, "strong")]
+    result = evaluate(
+        *(GAME, agents[0], agents[1:]),
+        **{"num_players": 2, "options": {"rounds": 1}, "deals": 10, "seed": 3},
+        progress=lambda done, total, text: told.append((done, total, text)),
+    )
+    games = [done for done, _, _ in told]
+    assert games == sorted(games)
+    assert set(games) == set(range(21))
+    # The estimate comes long before the end, and no game was shown beside more than two others.
+    assert any("win share" in text and done <= 8 for done, _, text in told)
+    assert result.to_json()["figures"] == run(Spy(agents[0].inner), ["strong"], deals=10).to_json()["figures"]
+
+
+def test_games_side_by_side_come_in_order_whatever_their_number():
+    agents = [make_agent(GAME, "low"), make_agent(GAME, "strong")]
+    seating = np.tile([[0, 1], [1, 0]], (20, 1))
+
+    def play(*players, **settings):
+        return list(play_games(GAME, players, seating, options={}, seeds=range(40), seed=1, **settings))
+
+    expected = Outcomes.join(play(*agents))
+    for width in (1, 7, 64):
+        spy = Slow(agents[0])
+        spy.games_at_once = width
+        parts = play(spy, agents[1])
+        assert {len(part.scores) for part in parts[:-1]} <= {width}
+        found = Outcomes.join(parts)
+        for field in ("scores", "winners", "returns", "truncated", "decisions"):
+            np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+
+
+def coin(luck, mine=BID, other=FOLD, **settings):
+    settings = {"num_players": 2, "options": {"luck": luck}, "deals": 1500, "seed": 1} | settings
+    return evaluate(COIN, Always(mine), [Always(other)], **settings)
+
+
+COIN = Coin()
+
+
+def test_the_interval_of_a_known_effect_is_the_one_that_theory_gives():
+    # One deal decides both games of a block: the block is the trial, not the game.
+    result = coin("same")
+    wins = round(result.main.mean * result.deals)
+    expected = wilson(wins, result.deals)
+    assert (result.main.low, result.main.high) == pytest.approx((expected.low, expected.high), abs=0.003)
+    assert result.main.low < WINS < result.main.high
+    gain = result.difference[0].figures["win_share"]
+    assert gain.low < 2 * WINS - 1 < gain.high
+    assert gain.mean == pytest.approx(2 * result.main.mean - 1)
+    # Opposed luck: shares of 1 (0.4 of the deals) and 1/2, and a narrower interval of the same mean.
+    result = coin("opposed")
+    half = (result.main.high - result.main.low) / 2
+    assert half == pytest.approx(1.96 * np.sqrt(0.06 / result.deals), rel=0.1)
+    assert result.main.low < WINS < result.main.high
+
+
+@pytest.mark.parametrize("luck", REDUCTION)
+def test_variance_reduction_is_the_ratio_that_theory_gives(luck):
+    result = coin(luck, deals=4000)
+    for name in ("win_share", "score", "return"):
+        assert result.variance_reduction[name] == pytest.approx(REDUCTION[luck], rel=0.12)
+
+
+def test_equal_agents_differ_by_exactly_zero_however_lucky_the_seats():
+    result = coin("independent", mine=FOLD, deals=50)
+    assert {(f.mean, f.low, f.high) for f in result.difference[0].figures.values()} == {(0.0, 0.0, 0.0)}
+    assert (result.main.mean, result.main.low, result.main.high) == (0.5, 0.5, 0.5)
+    assert result.variance_reduction == {}
+    assert result.by_seat[0].mean != 0.5
+
+
+@pytest.mark.parametrize("luck", REDUCTION)
+def test_an_evaluation_stops_by_itself_when_its_interval_is_narrow_enough(luck):
+    told = []
+    result = coin(luck, deals=20_000, until_ci=0.02, progress=lambda done, total, text: told.append((done, total)))
+    assert result.stopping.reached
+    assert (result.main.high - result.main.low) / 2 <= 0.02
+    # Not much later than theory asks for: the number of blocks grows by a quarter from look to look.
+    needed = (1.96 / 0.02) ** 2 * {"same": 0.21, "independent": 0.105, "opposed": 0.06}[luck]
+    assert 0.85 * needed < result.deals < 1.4 * max(needed, 200)
+    assert result.games == 2 * result.deals < told[-1][1] < 2 * 20_000
+    # What it reports is what the blocks played report anyway.
+    fixed = coin(luck, deals=result.deals)
+    assert [row.to_json() for row in fixed.rows] == [row.to_json() for row in result.rows]
+    assert fixed.stopping is None
+
+
+def test_an_evaluation_that_may_not_play_long_enough_says_so():
+    result = coin("same", deals=300, until_ci=0.001)
+    assert result.deals == 300
+    assert result.to_json()["stopping"] == {"until_ci": 0.001, "max_deals": 300, "looks": 3, "reached": False}
+    # A hundred blocks are no reason to stop, however narrow the interval.
+    assert coin("same", deals=5000, until_ci=0.9).deals == 200
+
+
+def test_stopping_of_a_cooperative_game_goes_by_the_score():
+    game = get_game(COOPERATIVE[0])
+    agents = [make_agent(game, name) for name in ("simple", "random")]
+    result = evaluate(game, agents[0], agents[1:], num_players=1, options={}, deals=2000, seed=1, until_ci=0.7)
+    assert result.stopping.reached
+    assert result.main == result.rows[0].figures["score"]
+    assert (result.main.high - result.main.low) / 2 <= 0.7
+    assert result.games == 2 * result.deals < 4000
+
+
+def test_deal_sets_are_public_and_nobody_else_plays_them():
+    assert set(DEAL_SETS) == {"dev", "test"}
+    sets = [set(deal_seeds(3000, 0, name)) for name in DEAL_SETS]
+    sets += [set(deal_seeds(300, seed)) for seed in (0, 1, 2, 20261130)]
+    assert sum(map(len, sets)) == len(set.union(*sets)) == 7200
+    # What training and simulation deal.
+    dealt = {derive_seed(seed, k) for seed in range(5) for k in range(1000)}
+    for seed in (0, 1, 20261130):
+        batch = LearnerBatch(GAME, 16, 2, {"rounds": 1}, opponents=[make_agent(GAME, "low")], seed=seed)
+        masks = batch.reset(seed).masks
+        for _ in range(60):
+            masks = batch.step(np.argmax(masks, axis=1)).masks
+            dealt |= {int(batch.position(i).record["seed"]) for i in range(16)}
+    assert len(dealt) > 5100
+    assert not dealt & set.union(*sets)
+    assert deal_seeds(3, 5, "test") == deal_seeds(3, 6, "test")
+    assert deal_seeds(3, 5) != deal_seeds(3, 6)
+
+
+def test_a_deal_set_fixes_the_deals_and_is_named_in_the_report():
+    one, other = (run("low", ["strong"], deal_set="test", seed=seed, deals=10) for seed in (3, 4))
+    assert one.to_json()["figures"] == other.to_json()["figures"]
+    assert one.to_json()["figures"] != run("low", ["strong"], deal_set="dev", deals=10).to_json()["figures"]
+    report = one.to_json()
+    assert report["deal_set"] == "test"
+    assert report["deal_seeds"] == f"derive_seed(0, {DEAL_SETS['test']} + k), k = 0 .. deals - 1"
+    assert "deal set test" in one.to_markdown()
+    assert run("low", ["strong"]).to_json()["deal_set"] is None
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_csv_has_every_figure_of_the_report(name):
+    game = get_game(name)
+    agents = [make_agent(game, rule) for rule in (agent_names(game)[1], "random")]
+    result = evaluate(game, agents[0], agents[1:], num_players=game.max_players, options={}, deals=6, seed=1)
+    report = json.loads(json.dumps(result.to_json()))
+    lines = list(csv.DictReader(io.StringIO(result.to_csv())))
+    assert tuple(lines[0]) == CSV_COLUMNS
+    expected = {}
+    for table in ("figures", "difference"):
+        for row in report[table]:
+            expected |= {(table, row["role"], figure, ""): row[figure] for figure in list(row)[2:]}
+    expected |= {("by_seat", "agent", "win_share", str(seat)): figure for seat, figure in enumerate(report["by_seat"])}
+    for row in report["statistics"]:
+        expected |= {("statistics", row["role"], figure, ""): value for figure, value in (row["means"] | row["rates"]).items()}
+    assert len(lines) == len(expected)
+    for line in lines:
+        figure = expected[line["table"], line["role"], line["figure"], line["seat"]] or {"mean": "", "low": "", "high": ""}
+        assert [line[key] for key in ("mean", "low", "high")] == [str(figure[key]) for key in ("mean", "low", "high")]
+        quantiles = figure.get("quantiles", {})
+        assert {key[1:]: float(line[key]) for key in line if key[0] == "q" and line[key]} == quantiles
+        assert (line["game"], json.loads(line["options"])) == (game.id, report["options"])
+        assert (line["players"], line["deals"], line["games"], line["seed"]) == (str(game.max_players), "6", str(result.games), "1")
+    factors = {line["figure"]: float(line["variance_reduction"]) for line in lines if line["variance_reduction"]}
+    assert factors == report["variance_reduction"]
+
+
+def test_the_command_writes_every_format_and_stops_by_itself(tmp_path):
+    paths = {kind: tmp_path / f"r.{kind}" for kind in ("json", "csv", "markdown")}
+    files = [str(part) for kind, path in paths.items() for part in (f"--{kind}", path)]
+    base = ["evaluate", "flotsam_fight", "--agents", "low,random", "-o", "rounds=1"]
+    result = CliRunner().invoke(app, [*base, "--until-ci", "0.03", *files])
+    assert result.exit_code == 0, result.output
+    report = json.loads(paths["json"].read_text())
+    assert report["stopping"]["reached"]
+    assert report["deal_set"] == "dev"
+    figure = report["figures"][0]["win_share"]
+    assert (figure["high"] - figure["low"]) / 2 <= 0.03
+    assert f"Narrow enough after {report['deals']} deals" in result.output
+    assert next(csv.DictReader(io.StringIO(paths["csv"].read_text())))["mean"] == str(figure["mean"])
+    assert "deal set dev" in paths["markdown"].read_text()
+    assert CliRunner().invoke(app, [*base, "--seed", "7", "--deals", "5", *files]).exit_code == 0
+    report = json.loads(paths["json"].read_text())
+    assert (report["deal_set"], report["seed"], report["deals"], report["stopping"]) == (None, 7, 5, None)
+    refused = CliRunner().invoke(app, [*base, "--deal-set", "secret", "--json", str(tmp_path / "none.json")])
+    assert refused.exit_code == 2
+    assert refused.stderr == "deckhand: deal_set cannot be 'secret'; the deal sets are: dev, test\n"
+    assert not (tmp_path / "none.json").exists()
 
 
 def test_simulation_report():

@@ -1,19 +1,33 @@
 """Honest evaluation: luck of the deal and of the seat do not decide, and every figure has its interval.
 
-*Competitive games.* A block is one deal played once a seat: the agent sits in every seat in turn, the opponents fill the other seats
-clockwise. Two copies of a deterministic agent therefore score exactly equal over a block. Blocks are independent, games within one are
-not: intervals come from a bootstrap over whole blocks.
+*Competitive games.* A block is one deal played once with each seating of its players: with every distinct arrangement of them over the
+seats where these are few (``AFFORDABLE``), else with every rotation of the table, in which the agent has every seat in turn and the
+opponents follow clockwise. Two copies of a deterministic agent therefore score exactly equal over a block. Blocks are independent, games
+within one are not: intervals come from a bootstrap over whole blocks.
 
 *Cooperative games.* Agent and opponents (baselines) each play the same deals alone, in all seats. What counts is the difference on the
-same deal to the first baseline, bootstrapped over deals.
+same deal to the first baseline, bootstrapped over deals; proportions have Wilson's interval.
 
-Deal ``k`` of an evaluation with seed ``s`` is the game seed ``derive_seed(s, EVALUATION_STREAM + k)``. Training and simulation derive their
-seeds with indexes counted from 0, so no evaluation deal is among theirs, whatever the seeds (but for a chance of 2**-53 a pair of games).
+*Deals.* Deal ``k`` of an evaluation with seed ``s`` is the game seed ``derive_seed(s, EVALUATION_STREAM + k)``. The public deal sets
+``dev`` (to develop and choose by) and ``test`` (to report) have streams of their own: no seed leads to them. Training and simulation
+derive their seeds with indexes counted from 0, so no deal of an evaluation is among theirs, whatever the seeds (but for a chance of 2**-53
+a pair of games).
+
+*Stopping early.* With ``until_ci`` an evaluation ends when the 95 % interval of its main figure (:attr:`Evaluation.main`) is so narrow. It
+looks after ``FIRST_LOOK`` blocks and then whenever their number has grown by ``LOOK_GROWTH``, and keeps whole blocks only. The rule asks
+how wide the interval is, never where it lies, so it cannot stop because an agent happens to be ahead; the interval is the ordinary one of
+the blocks played. Such fixed-width intervals hold their level for narrow widths (Chow and Robbins 1965, Annals of Mathematical Statistics
+36); for wide ones a lucky small spread would end too early, which the first look's size prevents.
 """
 
+import csv
+import io
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from math import ceil, factorial, isfinite, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -25,11 +39,19 @@ from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
 from .progress import Report
 from .simulation import Outcomes, check_count, play_games
-from .statistics import CONFIDENCE, Figure, bootstrap, quantiles, rates, share, table_text, wilson
+from .statistics import CONFIDENCE, QUANTILES, Figure, Z, bootstrap, quantiles, rates, share, table_text, wilson
 from .tables import Grid
 from .versions import versions
 
 EVALUATION_STREAM = 2**40
+DEAL_SETS = {"dev": 2**42, "test": 2**43}
+"""The public deal sets: deal ``k`` is the game seed ``derive_seed(0, DEAL_SETS[name] + k)``."""
+AFFORDABLE = 24
+"""So many arrangements are played where the seating is left to ``auto``: all of four players."""
+FIRST_LOOK = 200
+LOOK_GROWTH = 1.25
+
+SEATINGS = ("auto", "rotations", "permutations")
 
 
 @dataclass(frozen=True)
@@ -76,14 +98,38 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Stopping:
+    """How an evaluation with ``until_ci`` ended."""
+
+    until_ci: float
+    """Half width of the main figure's interval to stop at."""
+    max_deals: int
+    looks: int
+    reached: bool
+    """False where ``max_deals`` were not enough."""
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"until_ci", "max_deals", "looks", "reached"}``."""
+        return {"until_ci": self.until_ci, "max_deals": self.max_deals, "looks": self.looks, "reached": self.reached}
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What :func:`evaluate` found."""
 
     game: Game
     num_players: int
     options: Options
+    seating: str | None
+    """``rotations`` or ``permutations``; None for cooperative games."""
+    seatings: int
+    """Games a deal."""
     deals: int
+    deal_set: str | None
+    """The public deal set; None where the deals follow from ``seed``."""
     seed: int
+    stopping: Stopping | None
+    """None where the number of deals was given."""
     rows: list[Row]
     """The agent first, then the opponents or baselines in their order."""
     by_seat: list[Figure]
@@ -114,20 +160,27 @@ class Evaluation:
         ``by_seat``: the agent's win share in each seat. ``difference``: figures of the agent minus those of the opponents in the same seat
         of the same deals; in cooperative games minus those of the first baseline on the same deals. ``variance_reduction``: how many times
         more games the unpaired design would need. ``statistics``: one object an agent with the game's own counts, ``means`` per game (or
-        per game and seat of the agent) and ``rates`` over all its games, bootstrapped over deals, null without any trial. ``deal_seeds``:
-        how game seeds follow from ``seed``.
+        per game and seat of the agent) and ``rates`` over all its games, bootstrapped over deals, null without any trial. ``seating``:
+        ``rotations`` or ``permutations`` of the players over the seats, null for cooperative games; ``seatings``: games a deal.
+        ``deal_set``: ``dev``, ``test`` or null; ``deal_seeds``: how game seeds follow from it or from ``seed``. ``stopping``: how an
+        evaluation with ``until_ci`` ended (``until_ci``, ``max_deals``, ``looks``, ``reached``), else null.
         """
+        base, stream = _deal_stream(self.seed, self.deal_set)
         return {
             "schema": "deckhand/evaluation/1",
             "game": self.game.id,
             "players": self.num_players,
             "options": self.options.model_dump(),
             "agents": [row.agent for row in self.rows],
-            "protocol": "paired deals" if self.game.cooperative else "seat rotation on the same deals",
+            "protocol": f"seat {self.seating} on the same deals" if self.seating else "paired deals",
             "confidence": CONFIDENCE,
+            "seating": self.seating,
+            "seatings": self.seatings,
+            "deal_set": self.deal_set,
             "seed": self.seed,
-            "deal_seeds": f"derive_seed(seed, {EVALUATION_STREAM} + k), k = 0 .. deals - 1",
+            "deal_seeds": f"derive_seed({base}, {stream} + k), k = 0 .. deals - 1",
             "deals": self.deals,
+            "stopping": self.stopping and self.stopping.to_json(),
             "games": self.games,
             "decisions": self.decisions,
             "truncated": self.truncated,
@@ -146,8 +199,9 @@ class Evaluation:
         """The report as tables."""
         chosen = ", ".join(f"{k}={v}" for k, v in self.options.model_dump().items())
         setting = f"{self.game.id}, {self.num_players} players; {chosen}"
-        what = f"{self.deals:,} deals, " + ("each agent on every deal" if self.game.cooperative else f"{self.games:,} games, seats rotated")
-        grids = [_grid(f"{setting}\n{what}, seed {self.seed}; 95 % intervals", self.rows)]
+        games = f"{self.games:,} games, seat {self.seating}" if self.seating else "each agent on every deal"
+        deals = f"deal set {self.deal_set}" if self.deal_set else f"seed {self.seed}"
+        grids = [_grid(f"{setting}\n{self.deals:,} deals, {games}, {deals}; 95 % intervals", self.rows)]
         spread = [(f"{row.agent}: {name}", table_text(values)) for row in self.rows for name, values in row.quantiles.items()]
         if spread:
             grids.append(Grid("over the deals", ("", "5/25/50/75/95 %"), spread))
@@ -168,6 +222,50 @@ class Evaluation:
         """The report as Markdown."""
         return "\n".join(grid.to_markdown() for grid in self.grids())
 
+    def to_csv(self) -> str:
+        """The report as CSV, one line a figure under a line with the names of the columns.
+
+        ``game``, ``players``, ``options`` (JSON), ``seating``, ``deal_set``, ``seed``, ``deals`` and ``games`` are the same in every line;
+        ``table`` is the part of the JSON report (``figures``, ``by_seat``, ``difference``, ``statistics``), ``agent`` and ``role`` say
+        whose figure it is, ``figure`` its name, ``seat`` the seat in ``by_seat``; then ``mean``, ``low``, ``high``, and where there are any
+        ``variance_reduction`` and the quantiles ``q0`` .. ``q100``. What does not apply is empty.
+        """
+        setting = (self.game.id, self.num_players, json.dumps(self.options.model_dump()), self.seating, self.deal_set, self.seed)
+        lines: list[Sequence[Any]] = []
+
+        def add(table: str, row: Row, name: str, figure: Figure | None, seat: int | None = None, factor: float | None = None) -> None:
+            cells = (figure.mean, figure.low, figure.high) if figure else (None, None, None)
+            spread = row.quantiles.get(name, {}) if table == "figures" else {}
+            lines.append(
+                (
+                    *(*setting, self.deals, self.games, table, row.agent, row.role, name, seat, *cells, factor),
+                    *(spread.get(str(q)) for q in QUANTILES),
+                )
+            )
+
+        reduced = self.difference[0] if self.game.cooperative and self.difference else self.rows[0]
+        for table, rows in (("figures", self.rows), ("difference", self.difference)):
+            for row in rows:
+                for name, figure in row.figures.items():
+                    add(table, row, name, figure, factor=self.variance_reduction.get(name) if row is reduced else None)
+        for seat, figure in enumerate(self.by_seat):
+            add("by_seat", self.rows[0], "win_share", figure, seat)
+        for row, counts in zip(self.rows, self.statistics, strict=True):
+            for name, found in (counts.means | counts.rates).items():
+                add("statistics", row, name, found)
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        writer.writerows(lines)
+        return text.getvalue()
+
+
+CSV_COLUMNS = (
+    *("game", "players", "options", "seating", "deal_set", "seed", "deals", "games", "table", "agent", "role", "figure", "seat"),
+    *("mean", "low", "high", "variance_reduction", *(f"q{q}" for q in QUANTILES)),
+)
+"""The columns of :meth:`Evaluation.to_csv`."""
+
 
 def evaluate(
     game: Game,
@@ -179,31 +277,47 @@ def evaluate(
     deals: int,
     seed: int,
     progress: Report | None = None,
+    deal_set: str | None = None,
+    seating: str = "auto",
+    until_ci: float | None = None,
 ) -> Evaluation:
     """Measure ``agent`` against ``opponents`` (competitive games) or beside them (cooperative games), as described in this module's text.
 
     Competitive games need 1 to ``num_players - 1`` opponents: the seats left of the agent take them in order, again from the first when
-    they run out. ``deals`` is 2 at least. ``progress`` is told how far the games are, with the running estimate.
+    they run out. ``deals`` is 2 at least; with ``until_ci``, the half width of the main figure's interval to stop at, the most to play.
+    ``seed`` names the deals and starts the agents' own randomness; with a ``deal_set`` the latter only. ``progress`` is told how far the
+    games are, with the running estimate and its interval.
     """
     started = time.perf_counter()
     n = game.check_players(num_players)
     options = game.parse_options(options)
     agents = [agent, *opponents]
-    seeds = [int(derive_seed(check_seed(seed), EVALUATION_STREAM + k)) for k in range(check_count("deals", deals))]
+    if until_ci is not None and not (until_ci > 0 and isfinite(until_ci)):
+        raise OptionError(f"until_ci cannot be {until_ci}: it is half the width of an interval, more than 0")
+    seeds = deal_seeds(check_count("deals", deals), check_seed(seed), deal_set)
+    if seating not in SEATINGS:
+        raise OptionError(f"seating cannot be {seating!r}; allowed are: {', '.join(SEATINGS)}")
+    played: str | None = None
     if game.cooperative:
+        if seating != "auto":
+            raise OptionError(f"{game.name}: seating cannot be {seating!r}: in a cooperative game an agent has all the seats")
         pattern = np.repeat(np.arange(len(agents)), n).reshape(len(agents), n)
     else:
         if not 1 <= len(opponents) < n:
             raise OptionError(f"{game.name}: {n} players need 1 to {n - 1} opponents, not {len(opponents)}")
-        pattern = _rotations(n, len(opponents))
-    outcomes = _play(game, agents, pattern, options, seeds, seed, progress)
+        played, pattern = arrange(n, len(opponents), seating)
+    outcomes, stopping = _play(game, agents, pattern, options, seeds, seed, until_ci, progress)
     rows, by_seat, difference, reduction = (_cooperative if game.cooperative else _competitive)(agents, pattern, outcomes)
     return Evaluation(
         game=game,
         num_players=n,
         options=options,
-        deals=deals,
+        seating=played,
+        seatings=len(pattern),
+        deals=len(outcomes.scores) // len(pattern),
+        deal_set=deal_set,
         seed=seed,
+        stopping=stopping,
         rows=rows,
         by_seat=by_seat,
         difference=difference,
@@ -216,13 +330,32 @@ def evaluate(
     )
 
 
-def _rotations(n: int, opponents: int) -> NDArray[np.int64]:
-    """Who sits where, (rotations, seats): in rotation r the agent (0) has seat r, the opponents (1 ..) follow clockwise."""
-    seating = np.zeros((n, n), np.int64)
-    for r in range(n):
-        for j in range(1, n):
-            seating[r, (r + j) % n] = 1 + (j - 1) % opponents
-    return seating
+def deal_seeds(deals: int, seed: int, deal_set: str | None = None) -> list[int]:
+    """The game seeds of the first deals of a public deal set, or of those that ``seed`` names; :class:`OptionError` for an unknown set."""
+    base, stream = _deal_stream(seed, deal_set)
+    return [int(derive_seed(base, stream + k)) for k in range(deals)]
+
+
+def _deal_stream(seed: int, deal_set: str | None) -> tuple[int, int]:
+    if deal_set is None:
+        return seed, EVALUATION_STREAM
+    if deal_set not in DEAL_SETS:
+        raise OptionError(f"deal_set cannot be {deal_set!r}; the deal sets are: {', '.join(DEAL_SETS)}")
+    return 0, DEAL_SETS[deal_set]
+
+
+def arrange(n: int, opponents: int, seating: str = "auto") -> tuple[str, NDArray[np.int64]]:
+    """Who sits where in the games of a block, int64 (games, seats): 0 is the agent, which sits once a game, 1 .. the opponents.
+
+    In rotation ``r`` the agent has seat ``r`` and the opponents follow clockwise, again from the first when they run out. The permutations
+    are all different arrangements of the same players; ``auto`` takes them where there are ``AFFORDABLE`` of them at most.
+    """
+    players = [0, *(1 + j % opponents for j in range(n - 1))]
+    count = factorial(n) // prod(factorial(players.count(j)) for j in range(1 + opponents))
+    # With one opponent the rotations are all arrangements.
+    if seating == "rotations" or (seating == "auto" and (opponents == 1 or count > AFFORDABLE)):
+        return "rotations", np.array([np.roll(players, r) for r in range(n)], np.int64)
+    return "permutations", np.array(sorted(set(permutations(players))), np.int64)
 
 
 def _play(
@@ -232,41 +365,88 @@ def _play(
     options: Options,
     seeds: Sequence[int],
     seed: int,
+    until_ci: float | None,
     progress: Report | None,
-) -> Outcomes:
-    """Every deal with every seating of ``pattern``, deal by deal."""
-    games = len(seeds) * len(pattern)
+) -> tuple[Outcomes, Stopping | None]:
+    """Every deal with every seating of ``pattern``, deal by deal, or with ``until_ci`` as many as are needed."""
+    size = len(pattern)
     seating = np.tile(pattern, (len(seeds), 1))
-    game_seeds = [s for s in seeds for _ in pattern]
-    own = seating[:, 0] == 0 if game.cooperative else seating == 0
+    own = pattern == 0
+    main = np.empty(len(seating))
+    looks = _looks(len(seeds)) if until_ci else [len(seeds)]
+    looked, done, estimate, expected = 0, 0, "", len(seating)
     parts: list[Outcomes] = []
-    total, done = 0.0, 0
-    for part in play_games(game, agents, seating, options=options, seeds=game_seeds, seed=seed):
-        parts.append(part)
-        mine = own[done : done + len(part.scores)]
-        done += len(part.scores)
-        total += float(part.scores[mine].mean(axis=1).sum() if game.cooperative else part.win_shares()[mine].sum())
+
+    def blocks(count: int) -> NDArray[np.float64]:
+        values = main[: count * size].reshape(count, size)
+        return values[:, 0] if game.cooperative else values.mean(axis=1)
+
+    def tell(finished: int) -> None:
         if progress:
-            mean = total / max(int(own[:done].sum()), 1)
-            progress(done, games, f"score {mean:.2f}" if game.cooperative else f"win share {100 * mean:.1f} %")
-    return Outcomes.join(parts)
+            progress(finished, max(finished, expected), estimate)
+
+    game_seeds = [s for s in seeds for _ in pattern]
+    for part in play_games(game, agents, seating, options=options, seeds=game_seeds, seed=seed, progress=tell):
+        parts.append(part)
+        count = len(part.scores)
+        mine = own[np.arange(done, done + count) % size]
+        main[done : done + count] = part.scores.mean(axis=1) if game.cooperative else part.win_shares()[mine]
+        done += count
+        if done >= 2 * size:
+            values = blocks(done // size)
+            half = Z * values.std(ddof=1) / sqrt(len(values))
+            mean = values.mean()
+            estimate = f"score {mean:.2f}" if game.cooperative else f"win share {100 * mean:.1f} %"
+            if half > 0:
+                estimate += f" ± {half:.2f}" if game.cooperative else f" ± {100 * half:.1f}"
+            if until_ci:
+                expected = size * next((look for look in looks if look >= len(values) * (half / until_ci) ** 2), len(seeds))
+        tell(done)
+        while until_ci and looked < len(looks) and done >= size * looks[looked]:
+            deals = looks[looked]
+            looked += 1
+            if _half_width(blocks(deals), until_ci, game.cooperative) <= until_ci:
+                return Outcomes.join(parts).first(deals * size), Stopping(until_ci, len(seeds), looked, True)
+    return Outcomes.join(parts), Stopping(until_ci, len(seeds), looked, False) if until_ci else None
+
+
+def _looks(deals: int) -> list[int]:
+    """After how many blocks an evaluation that stops by itself looks at its interval."""
+    looks = []
+    look = FIRST_LOOK
+    while look < deals:
+        looks.append(look)
+        look = ceil(look * LOOK_GROWTH)
+    return [*looks, deals]
+
+
+def _half_width(values: NDArray[np.float64], enough: float, cooperative: bool) -> float:
+    """Half the width of the interval that the main figure will be reported with, or what normal theory says where that is far too wide."""
+    half = Z * float(values.std(ddof=1)) / sqrt(len(values))
+    if half > 1.2 * enough:
+        return half
+    (figure,) = bootstrap(values[:, None])
+    if not cooperative:
+        figure = share(values, figure)
+    return (figure.high - figure.low) / 2
 
 
 Report4 = tuple[list[Row], list[Figure], list[Row], dict[str, float]]
 
 
 def _competitive(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: Outcomes) -> Report4:
-    n = len(pattern)
+    n = pattern.shape[1]
+    own = pattern == 0
     values = {
-        name: array.reshape(-1, n, n).astype(np.float64)  # (deals, rotations, seats)
+        name: array.reshape(-1, *pattern.shape).astype(np.float64)  # (deals, seatings, seats)
         for name, array in (("win_share", outcomes.win_shares()), ("return", outcomes.returns), ("score", outcomes.scores))
     }
     # (deals, columns): every figure as one number a block, so that one bootstrap serves them all.
     columns: list[NDArray[np.float64]] = []
     for value in values.values():
         columns += [value[:, pattern == j].mean(axis=1) for j in range(len(agents))]
-        columns.append(_advantage(value))
-    columns += [values["win_share"][:, seat, seat] for seat in range(n)]
+        columns.append(_advantage(value, own))
+    columns += [values["win_share"][:, own[:, seat], seat].mean(axis=1) for seat in range(n)]
     figures = bootstrap(np.stack(columns, axis=1))
     width = len(agents) + 1
     table = [{name: figures[i * width + j] for i, name in enumerate(values)} for j in range(width)]
@@ -279,25 +459,22 @@ def _competitive(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: 
     rows = [Row(a.name, "opponent" if j else "agent", table[j], {}) for j, a in enumerate(agents)]
     reduction = {}
     for name, value in values.items():
-        own = value[:, np.arange(n), np.arange(n)]
-        factor = _reduction(own.var(ddof=1) / n, own.mean(axis=1).var(ddof=1))
+        mine = value[:, own]  # (deals, seatings): the agent has one seat a game
+        factor = _reduction(mine.var(ddof=1) / len(pattern), mine.mean(axis=1).var(ddof=1))
         if factor is not None:
             reduction[name] = factor
     return rows, by_seat, [Row("difference", "difference", table[-1], {})], reduction
 
 
-def _advantage(value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By block, what the agent got more than the opponents in the same seat, mean over seats and rotations.
+def _advantage(value: NDArray[np.float64], own: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """By block, what the agent got more than the opponents in the same seat, mean over seats.
 
-    Subtracting before adding makes it exactly 0 for equal games.
+    ``value`` is (deals, seatings, seats), ``own`` (seatings, seats) says where the agent sits. Subtracting what the seat got in the first
+    seating before adding up makes it exactly 0 for equal games.
     """
-    n = value.shape[1]
-    total = np.zeros(len(value))
-    for seat in range(n):
-        for rotation in range(n):
-            if rotation != seat:
-                total += value[:, seat, seat] - value[:, rotation, seat]
-    return total / (n * (n - 1))
+    value = value - value[:, :1]
+    gains = [value[:, own[:, seat], seat].mean(axis=1) - value[:, ~own[:, seat], seat].mean(axis=1) for seat in range(own.shape[1])]
+    return np.asarray(np.mean(gains, axis=0))
 
 
 def _cooperative(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: Outcomes) -> Report4:

@@ -1,7 +1,7 @@
 """Playing many games, and ``simulate``: what happens when given agents sit in given seats."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ from .tables import Grid
 from .versions import versions
 
 CHUNK = 1024
-"""Games that are in memory at once."""
+"""Games of compiled agents that are in memory at once."""
 AGENT_STREAM = 2**41
-"""Agents' own random numbers come from ``derive_seed(seed, AGENT_STREAM + j)``; deals count from 0 (or from ``EVALUATION_STREAM``)."""
+"""Agents' own random numbers come from ``derive_seed(seed, AGENT_STREAM + j)``; no deals are counted from there."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,17 @@ class Outcomes:
     def read(cls, game: Game, states: NDArray[Any]) -> "Outcomes":
         """The outcomes of an array of finished games with one player count."""
         n = int(states["players"][0])
-        rows = [game.extra_outcome(s) for s in states]
         extra: dict[str, NDArray[Any]] = {}
-        for name, value in rows[0].items():
-            if isinstance(value, (bool, int, float)):
-                extra[name] = np.array([row[name] for row in rows], bool if isinstance(value, bool) else np.float64)
-        counts = [game.statistics(s) for s in states]
-        statistics = {name: np.array([row[name] for row in counts], np.float64) for name in counts[0]}
+        statistics: dict[str, NDArray[np.float64]] = {}
+        # One Python call a game: only where the game has something to say.
+        if type(game).extra_outcome is not Game.extra_outcome:
+            rows = [game.extra_outcome(s) for s in states]
+            for name, value in rows[0].items():
+                if isinstance(value, (bool, int, float)):
+                    extra[name] = np.array([row[name] for row in rows], bool if isinstance(value, bool) else np.float64)
+        if type(game).statistics is not Game.statistics:
+            counts = [game.statistics(s) for s in states]
+            statistics = {name: np.array([row[name] for row in counts], np.float64) for name in counts[0]}
         return cls(
             states["score"][:, :n].astype(np.int64),
             states["winner"][:, :n] != 0,
@@ -77,6 +81,14 @@ class Outcomes:
                 fields[name] = np.concatenate(arrays)
         return cls(**fields)
 
+    def first(self, games: int) -> "Outcomes":
+        """The first ``games`` of them."""
+        fields: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            fields[name] = {key: array[:games] for key, array in value.items()} if isinstance(value, dict) else value[:games]
+        return Outcomes(**fields)
+
     def win_shares(self) -> NDArray[np.float64]:
         """What each seat won, (games, players): a win shared by k seats counts 1/k, a game without a winner nothing."""
         return self.winners / np.maximum(self.winners.sum(axis=1, keepdims=True), 1)
@@ -91,11 +103,14 @@ def play_games(
     seeds: Sequence[int],
     seed: int,
     compiled: bool | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Iterator[Outcomes]:
-    """Play one game for each of ``seeds`` and yield the outcomes, up to ``CHUNK`` games at a time.
+    """Play one game for each of ``seeds`` and yield the outcomes in order, some games at a time.
 
     ``seating`` (games, players) holds indexes into ``agents``. The agents' own randomness starts from ``seed``. Games between rule agents
-    and random agents run inside compiled code; ``compiled=False`` plays them as any others, all games of a chunk side by side.
+    and random agents run inside compiled code, ``CHUNK`` at a time; ``compiled=False`` plays them as any others: as many side by side as
+    the agents' ``games_at_once`` allows, and where a game ends the next begins. ``progress`` is told the number of finished games, after
+    every chunk or every round of decisions. Whoever stops asking for outcomes stops the games.
     """
     n = game.check_players(seating.shape[1])
     options = game.parse_options(options)
@@ -105,13 +120,15 @@ def play_games(
         if isinstance(agent, (RandomAgent, RuleAgent)) and agent.game is not game:
             raise OptionError(f"agent {agent.name!r} is for {agent.game.name}, not {game.name}")
         agent.reset(derive_seed(seed, AGENT_STREAM + 1 + j))
+    tell = progress or (lambda finished: None)
+    if not compiled:
+        yield from _play_side_by_side(game, game.template(n, options), agents, seating, seeds, tell)
+        return
     for first in range(0, len(seeds), CHUNK):
         part = slice(first, first + CHUNK)
         states = game.deal(n, options, seeds[part])
-        if compiled:
-            _play_compiled(game, states, first, agents, seating[part], derive_seed(seed, AGENT_STREAM))
-        else:
-            _play_batch(game, states, agents, seating[part])
+        _play_compiled(game, states, first, agents, seating[part], derive_seed(seed, AGENT_STREAM))
+        tell(first + len(states))
         yield Outcomes.read(game, states)
 
 
@@ -124,24 +141,56 @@ def _play_compiled(game: Game, states: NDArray[Any], first: int, agents: Sequenc
     rules.loops.play(states, first, kinds[seating], params[seating], seed, scratch, mask)
 
 
-def _play_batch(game: Game, states: NDArray[Any], agents: Sequence[Agent], seating: NDArray[np.int64]) -> None:
-    while True:
-        rows = np.flatnonzero(states["to_move"] >= 0)
-        if len(rows) == 0:
-            return
-        players = seating[rows, states["to_move"][rows]]
-        actions = np.empty(len(rows), np.int64)
-        for j in np.unique(players):
-            own = players == j
-            turns = show_turns(game, states, rows[own], agents[j])
-            allowed = turns.masks.copy()
-            chosen = np.asarray(agents[j].act(turns)).astype(np.int64, casting="same_kind")
-            bad = game.loops.find_illegal(allowed, chosen)
-            if bad >= 0:
-                legal = ", ".join(map(str, np.flatnonzero(allowed[bad])))
-                raise IllegalAction(f"agent {agents[j].name!r} chose action {chosen[bad]}; legal are: {legal}")
-            actions[own] = chosen
-        game.loops.advance_rows(states, rows, actions)
+def _play_side_by_side(
+    game: Game,
+    template: NDArray[Any],
+    agents: Sequence[Agent],
+    seating: NDArray[np.int64],
+    seeds: Sequence[int],
+    tell: Callable[[int], None],
+) -> Iterator[Outcomes]:
+    """Keep ``width`` games running while there are any left, and yield finished ones ``width`` at a time."""
+    width = min(len(seeds), *(agent.games_at_once for agent in agents))
+    states = game.allocate(width)
+    numbers = np.arange(width)
+    for i in range(width):
+        game.loops.restart(states, template, i, check_seed(seeds[i]))
+    running = np.arange(width)
+    over: dict[int, NDArray[Any]] = {}
+    begun, finished, read = width, 0, 0
+    while len(running) > 0:
+        _decide(game, states, running, agents, seating[numbers[running], states["to_move"][running]])
+        for i in running[states["to_move"][running] < 0]:
+            over[int(numbers[i])] = game.copy(states[i : i + 1])
+            finished += 1
+            if begun < len(seeds):
+                numbers[i] = begun
+                game.loops.restart(states, template, i, check_seed(seeds[begun]))
+                begun += 1
+        running = running[states["to_move"][running] >= 0]
+        tell(finished)
+        while read < len(seeds) and all(k in over for k in range(read, min(read + width, len(seeds)))):
+            part = game.allocate(min(width, len(seeds) - read))
+            for j in range(len(part)):
+                part[j : j + 1] = over.pop(read + j)
+            read += len(part)
+            yield Outcomes.read(game, part)
+
+
+def _decide(game: Game, states: NDArray[Any], rows: NDArray[np.int64], agents: Sequence[Agent], players: NDArray[np.int64]) -> None:
+    """One decision in each of the games ``rows``, by the agents ``players``."""
+    actions = np.empty(len(rows), np.int64)
+    for j in np.unique(players):
+        own = players == j
+        turns = show_turns(game, states, rows[own], agents[j])
+        allowed = turns.masks.copy()
+        chosen = np.asarray(agents[j].act(turns)).astype(np.int64, casting="same_kind")
+        bad = game.loops.find_illegal(allowed, chosen)
+        if bad >= 0:
+            legal = ", ".join(map(str, np.flatnonzero(allowed[bad])))
+            raise IllegalAction(f"agent {agents[j].name!r} chose action {chosen[bad]}; legal are: {legal}")
+        actions[own] = chosen
+    game.loops.advance_rows(states, rows, actions)
 
 
 def check_count(name: str, value: int) -> int:
@@ -292,13 +341,19 @@ def simulate(
     options = game.parse_options(options)
     seating = np.tile(np.arange(n) % len(agents), (games, 1))
     parts: list[Outcomes] = []
-    done, total = 0, 0
-    for part in play_games(game, agents, seating, options=options, seeds=seeds, seed=seed):
-        parts.append(part)
-        done += len(part.scores)
-        total += int(part.scores[:, 0].sum())
+    scores = np.empty(games)
+    read = 0
+
+    def tell(finished: int) -> None:
         if progress:
-            progress(done, games, f"mean score {total / done:.2f}")
+            estimate = f"mean score {scores[:read].mean():.2f}" if read else ""
+            progress(finished, games, estimate + (f" ± {standard_error(scores[:read]):.2f}" if read > 1 else ""))
+
+    for part in play_games(game, agents, seating, options=options, seeds=seeds, seed=seed, progress=tell):
+        parts.append(part)
+        scores[read : read + len(part.scores)] = part.scores[:, 0]
+        read += len(part.scores)
+        tell(read)
     names = [agents[int(j)].name for j in seating[0]]
     return Simulation(game, names, options, seed, Outcomes.join(parts), time.perf_counter() - started)
 

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players
+from .common import GameName, OptionItems, Players, parse_options, parse_players
+
+DEALS = 1000
+MOST_DEALS = 100_000
 
 
 def register(app: typer.Typer) -> None:
@@ -28,10 +31,49 @@ def register(app: typer.Typer) -> None:
             ),
         ],
         players: Players = None,
-        deals: Annotated[int, typer.Option("--deals", "-d", help="Number of deals, each played once a seat.")] = 1000,
-        seed: Seed = 1,
+        deals: Annotated[
+            int | None,
+            typer.Option(
+                "--deals",
+                "-d",
+                help=f"Number of deals, each played once a seating; the most to play with --until-ci. "
+                f"If not given, {DEALS:,}, or at most {MOST_DEALS:,} with --until-ci.",
+                show_default=False,
+            ),
+        ] = None,
+        until_ci: Annotated[
+            float | None,
+            typer.Option(
+                help="Stop when half the width of the main figure's 95 % interval is at most this: "
+                "0.01 is one per cent of win share, or in cooperative games a hundredth of a point of score."
+            ),
+        ] = None,
+        deal_set: Annotated[
+            str | None,
+            typer.Option(
+                help="Public deals, the same for everybody: dev to develop and choose by, test to report. "
+                "If neither this nor --seed is given: dev."
+            ),
+        ] = None,
+        seed: Annotated[
+            int | None,
+            typer.Option(
+                "--seed",
+                "-s",
+                help="Names the deals, and starts the agents' own random numbers; with --deal-set the latter only. From 0 to 2^53 - 1.",
+                show_default=False,
+            ),
+        ] = None,
+        seating: Annotated[
+            str,
+            typer.Option(
+                help="Seatings of the same players in which every deal is played: rotations of the table, all permutations, "
+                "or auto: permutations where they are few."
+            ),
+        ] = "auto",
         option: OptionItems = None,
         json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
+        csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the figures to this file, one a line.")] = None,
         markdown_file: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this file.")] = None,
     ) -> None:
         """Measure an agent fairly: every deal is played with the agent in every seat, and every figure has its 95 % interval.
@@ -39,7 +81,7 @@ def register(app: typer.Typer) -> None:
         The deals of an evaluation are never among those of training. In cooperative games all agents play the same deals and their
         differences are paired.
 
-        Example: deckhand evaluate flotsam_fight --agents low,random --players 4 --deals 1000 --seed 1 -o rounds=1
+        Example: deckhand evaluate flotsam_fight --agents low,random --players 4 --until-ci 0.01 -o rounds=1
         """
         from ...agents import make_agent, split_specs
         from ...envs.core import get_game
@@ -54,16 +96,34 @@ def register(app: typer.Typer) -> None:
         console = Console()
         with ExitStack() as files:
             # Opened first: a path that cannot be written is known before the work.
-            json_out = files.enter_context(writing(json_file)) if json_file else None
-            markdown_out = files.enter_context(writing(markdown_file)) if markdown_file else None
+            json_out, csv_out, markdown_out = (
+                files.enter_context(writing(path)) if path else None for path in (json_file, csv_file, markdown_file)
+            )
             with progress_bar(console, "evaluating") as report:
-                result = run(chosen, subject, others, num_players=num_players, options=options, deals=deals, seed=seed, progress=report)
+                result = run(
+                    chosen,
+                    subject,
+                    others,
+                    num_players=num_players,
+                    options=options,
+                    deals=deals if deals is not None else DEALS if until_ci is None else MOST_DEALS,
+                    seed=0 if seed is None else seed,
+                    progress=report,
+                    deal_set="dev" if deal_set is None and seed is None else deal_set,
+                    seating=seating,
+                    until_ci=until_ci,
+                )
             if json_out:
                 json_out.write(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+            if csv_out:
+                csv_out.write(result.to_csv())
             if markdown_out:
                 markdown_out.write(result.to_markdown())
         for grid in result.grids():
             console.print(grid.to_rich())
+        if result.stopping:
+            verdict = "Narrow" if result.stopping.reached else "Not narrow"
+            console.print(f"{verdict} enough after {result.deals:,} deals ({result.stopping.looks} looks)")
         factors = ", ".join(f"{name.replace('_', ' ')} {factor:.2f}" for name, factor in result.variance_reduction.items())
         if factors:
             console.print(f"The same interval without pairing would need so many times the games: {factors}")
