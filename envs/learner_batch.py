@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .common import Illegal, check_illegal
-from .core.agent import Agent, RandomAgent, show_turns
+from .core.agent import Agent, RandomAgent, Turns, show_turns
 from .core.errors import IllegalAction, OptionError, ResetNeeded
 from .core.game import Game
 from .core.options import Options, check_seed
@@ -182,6 +182,13 @@ class LearnerBatch:
     def action_masks(self) -> NDArray[np.bool_]:
         """Legal actions of the learner, bool (n, num_actions), a fresh array."""
         return self._masks.copy()
+
+    def turns(self, agent: Agent) -> Turns:
+        """The learner's decisions in all games as ``agent`` is shown them: what would it do in the learner's place?
+
+        No game may be over; with ``autoreset`` none ever is.
+        """
+        return show_turns(self.game, self._states, np.arange(self.num_games), agent)
 
     def position(self, i: int) -> Position:
         """A copy of game ``i`` as the referee sees it."""

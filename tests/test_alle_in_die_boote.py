@@ -983,6 +983,7 @@ def test_regression_6_5(agent, level, mean, error, wins):
     assert abs((rescued == 52).mean() - wins) < 3 * np.sqrt(wins * (1 - wins) * (1 / n + 1 / 20000))
 
 
+@pytest.mark.needs_jit
 def test_strong_is_far_better_than_call_pump():
     n = 400
     better = simulate("strong", n)["rescued"] - simulate("call_pump", n)["rescued"].astype(float)

@@ -139,6 +139,7 @@ def test_f3_every_card_reaches_every_place_equally_often():
         assert 0.6 < (z**2).mean() < 1.5
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("players", range(2, 7))
 def test_f4_the_first_starter_is_random(players):
     starters = Counter(new(players, seed).to_move for seed in range(300 * players))

@@ -264,3 +264,44 @@ def test_the_command_trains_and_resumes_variants(tmp_path):
     assert "variant features" in first.output
     assert "variant" not in again.output
     assert "show accuracy" in again.output
+
+
+WARM = (
+    "warm_start={agent: low, steps: 16384}",
+    "budget.steps=256",
+    "evaluation.deals=4",
+    "evaluation.final_deals=100",
+    "ppo.learning_rate=1e-6",
+)
+
+
+def test_a_warm_start_learns_what_its_agent_does(tmp_path):
+    folder = train(tmp_path, *WARM)
+    rows = folder.read(folder.metrics)
+    agreement = [row["warm_start/agreement"] for row in rows if row["steps"] == 0]
+    assert len(agreement) == 64
+    assert np.mean(agreement[-8:]) > 0.4 > np.mean(agreement[:1])
+    report = json.loads((folder.path / "evaluation.json").read_text())
+    # The untrained network, which PPO at this rate leaves as it is, wins half of its games against random.
+    assert report["evaluations"][0]["figures"][0]["win_share"]["low"] > 0.6
+
+
+def test_a_run_killed_in_its_warm_start_begins_it_anew(tmp_path):
+    config = load_config("smoke", [*WARM, "warm_start.steps=512"])
+    whole, cut = RunFolder.create(tmp_path, config), RunFolder.create(tmp_path, config)
+    Trainer(config, whole, Console(quiet=True)).run()
+
+    class Killed(Exception):
+        pass
+
+    trainer = Trainer(config, cut, Console(quiet=True))
+
+    def kill(*_):
+        raise Killed
+
+    trainer.display.show_warm_start = kill
+    with pytest.raises(Killed):
+        trainer.run()
+    assert len(cut.read(cut.metrics)) == 1
+    Trainer(config, cut, Console(quiet=True)).run(resume=True)
+    assert cut.metrics.read_bytes() == whole.metrics.read_bytes()

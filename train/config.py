@@ -78,6 +78,15 @@ class PPO(Section):
     target_kl: Annotated[float, Field(gt=0)] | None = None
 
 
+class WarmStart(Section):
+    """Before the first step of PPO the networks learn to do what an agent does."""
+
+    agent: str
+    steps: Positive
+    epochs: Positive = 2
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
+
+
 class Snapshots(Section):
     """Past selves as opponents."""
 
@@ -144,6 +153,7 @@ class TrainConfig(Config):
     threads: Positive = 2
     reward_scale: Annotated[float, Field(gt=0)] = 1.0
     network: Network
+    warm_start: WarmStart | None = None
     ppo: PPO
     opponents: Opponents = Opponents()
     budget: Budget
@@ -321,6 +331,8 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
     check("options", lambda: game.parse_options(config.options))
     for name in config.opponents.agents:
         check("opponents.agents", partial(make_agent, game, name))
+    if config.warm_start:
+        check("warm_start.agent", partial(make_agent, game, config.warm_start.agent))
     for name in config.evaluation.against:
         check("evaluation.against", partial(make_agent, game, name))
     snapshots = config.opponents.snapshots

@@ -23,15 +23,16 @@ from ..envs.core.files import write_json, write_text
 from ..envs.core.rng import derive_seed
 from ..envs.learner_batch import LearnerBatch
 from ..envs.sb3 import Sb3VecEnv
-from .config import TrainConfig
+from .config import TrainConfig, WarmStart
 from .evaluation import Evaluation, evaluate
+from .imitation import imitate
 from .opponents import OpponentPool
 from .runs import Checkpoint, RunFolder
 from .statistics import Figure
 from .tables import Grid
 
 # Seeds of the run's parts: indexes into the stream of its seed.
-NETWORK, GAMES, AFTER_CHECKPOINT = 1, 2, 2**41
+NETWORK, GAMES, WARM_START, AFTER_CHECKPOINT = 1, 2, 3, 2**41
 
 
 class ScaledReward(VecEnvWrapper):
@@ -82,6 +83,7 @@ class Trainer(BaseCallback):
         self.steps = 0
         self.seconds = 0.0
         self.finished = False
+        self.warm = config.warm_start is None
         self.episodes: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False) -> list[Evaluation]:
@@ -90,17 +92,37 @@ class Trainer(BaseCallback):
             checkpoint = self.folder.load_checkpoint()
             self._load(checkpoint)
             self.seconds = checkpoint.values["seconds"]
-            self.folder.cut(self.steps)
+            self.folder.cut(self.steps if self.warm else -1)
         else:
             self.ppo._last_obs = self.batch.reset(derive_seed(self.config.seed, GAMES)).observations
             self.ppo._last_episode_starts = np.ones(self.config.ppo.games, np.bool_)
             self._save_checkpoint()
         self._started = time.monotonic() - self.seconds
         with self.display:
+            if self.config.warm_start and not self.warm:
+                self._warm_up(self.config.warm_start)
             remaining = self.config.budget.steps - self.steps
             if remaining > 0:
                 self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
             return self._finish()
+
+    def _warm_up(self, settings: WarmStart) -> None:
+        """Imitation before the first step; a run that is killed in it starts it anew."""
+        agent = make_agent(self.game, settings.agent)
+        agent.reset(derive_seed(self.config.seed, WARM_START))
+
+        def report(decisions: int, values: dict[str, float]) -> None:
+            named = {f"warm_start/{key}": value for key, value in values.items()}
+            self.folder.append(self.folder.metrics, {"steps": 0, "warm_start/steps": decisions, **named})
+            for key, value in named.items():
+                self.ppo.logger.record(key, value)
+            self.ppo.logger.dump(decisions)
+            self.display.show_warm_start(decisions, settings, values["agreement"])
+
+        imitate(self.ppo, self.batch, agent, settings, report)
+        self.warm = True
+        self.seconds = time.monotonic() - self._started
+        self._save_checkpoint()
 
     # The hooks of SB3, in the order in which it calls them.
 
@@ -199,7 +221,7 @@ class Trainer(BaseCallback):
             arrays |= {f"optimizer.{i}.{k}": v.numpy() for k, v in state.items()}
         arrays |= {f"batch.{k}": v for k, v in self.batch.state().items()} | {"episode_starts": np.array(self.ppo._last_episode_starts)}
         opponents, values = self.pool.state(self.batch.agents)
-        values |= {"updates": self.ppo._n_updates, "seconds": self.seconds}
+        values |= {"updates": self.ppo._n_updates, "seconds": self.seconds, "warm": self.warm}
         checkpoint = Checkpoint(self.steps, arrays | opponents, values)
         self.folder.save_checkpoint(checkpoint, self._layers(), self._card([]))
         self._load(checkpoint)
@@ -211,6 +233,7 @@ class Trainer(BaseCallback):
             self.ppo.policy.load_state_dict({k: torch.from_numpy(v) for k, v in checkpoint.section("network").items()})
             self.ppo.policy.optimizer.load_state_dict(self._optimizer_state(checkpoint))
             self.ppo._n_updates = checkpoint.values["updates"]
+            self.warm = checkpoint.values["warm"]
             agents = self.pool.load_state(checkpoint.arrays, checkpoint.values)
             self.ppo._last_obs = self.batch.load_state(checkpoint.section("batch"), agents)
             self.ppo._last_episode_starts = checkpoint.arrays["episode_starts"]
@@ -356,6 +379,13 @@ class _Display:
     def say(self, text: str) -> None:
         """A line that stays."""
         self.console.print(text, highlight=False, soft_wrap=True)
+
+    def show_warm_start(self, decisions: int, settings: WarmStart, agreement: float) -> None:
+        """The end of a rollout before the first step."""
+        text = f"warm start: {min(decisions / settings.steps, 1):.0%}, does as {settings.agent} in {agreement:.0%}"
+        self.bar.update(self.task, text=text)
+        if decisions >= settings.steps:
+            self.say(f"{decisions:>11,} steps of {settings.agent} imitated, the same action in {agreement:.1%}")
 
     def show_progress(self, steps: int) -> None:
         """Within a rollout, which takes long where opponents search."""
