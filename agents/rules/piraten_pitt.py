@@ -172,22 +172,32 @@ def goals_of(view: Any, seat: int, params: Any) -> int:
 @kernel
 def walk(view: Any, mask: Any, params: Any) -> int:
     """10.1, 10.4: the target with the shortest tour over the own gems that are left and home; of equal ones the first."""
-    seat = view.to_move
-    # Row h: steps to hideout h; row GEMS: to the bay.
+    wanted = goals_of(view, view.to_move, params)
+    # Row h: steps to hideout h, if it is wanted; row GEMS: to the bay.
     steps = np.empty((GEMS + 1, MAX_NODES))
     free = np.empty(MAX_NODES)
     for goal in range(GEMS + 1):
+        if goal < GEMS and not (wanted >> goal) & 1:
+            continue
         node = view.hideout[goal] if goal < GEMS else view.bay
         measure(view, node, view.pirate, steps[goal])
-        measure(view, node, -1, free)
+        lost = False
         for other in range(view.nodes):
-            if steps[goal, other] == FAR:
-                steps[goal, other] = free[other] + params[DETOUR]
-    wanted = goals_of(view, seat, params)
+            # Nobody asks for the way from the pirate's node unless it is a hideout or a target.
+            lost |= steps[goal, other] == FAR and (other != view.pirate or view.node_kind[other] >= HIDEOUT or mask[other])
+        if lost:
+            measure(view, node, -1, free)
+            for other in range(view.nodes):
+                if steps[goal, other] == FAR:
+                    steps[goal, other] = free[other] + params[DETOUR]
     # tour[left, h]: steps from hideout h over the hideouts of the bit set ``left`` into the bay.
     tour = np.empty((1 << GEMS, GEMS))
-    for left in range(1 << GEMS):
+    for left in range(wanted + 1):
+        if left & ~wanted:
+            continue
         for h in range(GEMS):
+            if not (wanted >> h) & 1:
+                continue
             tour[left, h] = steps[GEMS, view.hideout[h]] if left == 0 else FAR
             for following in range(GEMS):
                 if (left >> following) & 1:
