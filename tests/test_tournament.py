@@ -145,11 +145,11 @@ def test_intervals_cover_the_truth():
     truth = np.array([0.8, 0.0, -0.8])
     rng = np.random.default_rng(3)
     covered = 0
-    for _ in range(30):
-        for figure, value in zip(plackett_luce(draw(rng, truth, 3, 120), 3, 100), truth * SCALE, strict=True):
+    for _ in range(25):
+        for figure, value in zip(plackett_luce(draw(rng, truth, 3, 120), 3, 60), truth * SCALE, strict=True):
             covered += figure.low <= value <= figure.high
-    # 95 % of 90; the three ratings of one draw are not independent.
-    assert covered >= 76
+    # 95 % of 75 would be 71; 60 resamples make somewhat narrow intervals, and the three ratings of one draw are not independent.
+    assert covered >= 62
 
 
 def test_an_unbeaten_agent_has_a_finite_rating_and_an_interval():
@@ -394,7 +394,7 @@ def start(*args):
 
 
 def test_a_killed_tournament_goes_on_with_any_number_of_workers(tmp_path):
-    config = make(agents=["random", "low", "flat(8)"], deals=100, unit=4, workers=2)
+    config = make(agents=["random", "low", "flat(8)"], deals=40, unit=2, workers=2)
     file = tmp_path / "c.yaml"
     file.write_text(dump_config(config))
     process = start(file, "--out", tmp_path)
@@ -420,7 +420,7 @@ def test_a_killed_tournament_goes_on_with_any_number_of_workers(tmp_path):
 
 
 def test_units_do_not_depend_on_what_was_played_before(tmp_path):
-    config = make(agents=["random", "ismcts(5)"], deals=4, unit=2)
+    config = make(agents=["random", "flat(4)"], deals=4, unit=2)
     first, second = plan_units(config)
 
     def games(name, *units):

@@ -244,21 +244,22 @@ def evaluate_games(config: TournamentConfig, games: Games) -> Standings:
     game = get_game(config.game)
     agents, outcomes, n = games.agents, games.outcomes, len(config.agents)
     deals = np.unique(games.deals, return_inverse=True)[1]
-    measured = {"score": outcomes.scores.astype(np.float64), "return": outcomes.returns}
+    scores, returns = outcomes.scores.astype(np.float64), outcomes.returns
     figures: dict[str, list[Figure]] = {}
     if game.cooperative:
-        beats = _compare(_by_deal(measured["score"], agents, deals, n))
-        seats = []
+        measured = {"score": scores, "return": returns}
+        beats = _compare(_by_deal(scores, agents, deals, n))
     else:
-        measured = {"win_share": outcomes.win_shares(), **dict(reversed(measured.items()))}
+        measured = {"win_share": outcomes.win_shares(), "return": returns, "score": scores}
         ahead = _ahead(outcomes)
         beats = _beats(ahead, agents, deals, n)
-        seats = list(_by_deal(measured["win_share"], np.broadcast_to(np.arange(config.players), agents.shape), deals, config.players).T)
         figures["rating"] = plackett_luce(Rankings(agents, ahead.sum(axis=1), deals), n)
     columns = {(name, a): column for name, values in measured.items() for a, column in enumerate(_by_deal(values, agents, deals, n).T)}
-    columns |= {("seat", seat): column for seat, column in enumerate(seats)}
     pairs = [(i, j) for i, j in combinations(range(n), 2) if not np.isnan(beats[0, i, j])]
     columns |= {("pair", k): beats[:, i, j] for k, (i, j) in enumerate(pairs)}
+    if not game.cooperative:
+        seats = np.broadcast_to(np.arange(config.players), agents.shape)
+        columns |= {("seat", k): column for k, column in enumerate(_by_deal(measured["win_share"], seats, deals, config.players).T)}
     for (name, _), figure, column in zip(columns, bootstrap(np.stack([*columns.values()], axis=1)), columns.values(), strict=True):
         figures.setdefault(name, []).append(share(column, figure) if name in ("win_share", "seat", "pair") else figure)
     if game.cooperative:
