@@ -19,7 +19,6 @@ from ..envs.core.agent import Agent, Turns
 from ..envs.core.files import write_bytes, write_json
 
 WEIGHTS = "policy.safetensors"
-CARD = "policy.json"
 
 Layers = Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 """Weight (out, in) and bias (out,) of each layer, as torch's ``Linear`` has them."""
@@ -129,16 +128,20 @@ class PolicyAgent(Agent):
         return np.argmax(cumulated > drawn, axis=1)
 
 
-def save_policy(folder: str | Path, layers: Layers, card: Card) -> None:
-    """Write ``policy.safetensors`` and ``policy.json`` into a folder; each file appears whole or not at all."""
+def save_policy(folder: str | Path, layers: Layers, card: Card, *, name: str = "policy", half: bool = False) -> None:
+    """Write ``<name>.safetensors`` and its card ``<name>.json`` into a folder; each file appears whole or not at all.
+
+    ``half`` stores the weights as float16, half as large: a network read from there computes in float32 as any other.
+    """
     tensors = {}
+    kind = np.float16 if half else np.float32
     for i, (weight, bias) in enumerate(layers):
-        tensors[f"actor.{i}.weight"] = np.ascontiguousarray(weight, np.float32)
-        tensors[f"actor.{i}.bias"] = np.ascontiguousarray(bias, np.float32)
+        tensors[f"actor.{i}.weight"] = np.ascontiguousarray(weight, kind)
+        tensors[f"actor.{i}.bias"] = np.ascontiguousarray(bias, kind)
     data = save(tensors)
     card = card.model_copy(update={"weights_sha256": hashlib.sha256(data).hexdigest()})
-    write_bytes(Path(folder) / WEIGHTS, data)
-    write_json(Path(folder) / CARD, card.model_dump())
+    write_bytes(Path(folder) / f"{name}.safetensors", data)
+    write_json(Path(folder) / f"{name}.json", card.model_dump())
 
 
 def _read_card(path: Path) -> Card:
@@ -160,8 +163,8 @@ def _check_fit(path: Path, card: Card, game: Game) -> None:
     if (card.observation, card.num_actions) != (game.layout.signature, game.num_actions):
         raise PolicyError(
             f"{path} was trained by deckhand {card.deckhand} on other observations or actions of {game.id} than the installed "
-            f"{version('deckhand-rl')} has: {_digest(card.observation)} with {card.num_actions} actions, "
-            f"not {_digest(game.layout.signature)} with {game.num_actions}"
+            f"{version('deckhand-rl')} has: {layout_hash(card.observation)} with {card.num_actions} actions, "
+            f"not {layout_hash(game.layout.signature)} with {game.num_actions}"
         )
 
 
@@ -182,9 +185,10 @@ def _read_layers(path: Path, card: Card) -> Layers:
         weight, bias = tensors.get(f"actor.{i}.weight"), tensors.get(f"actor.{i}.bias")
         if weight is None or bias is None or weight.shape != (out, width) or bias.shape != (out,):
             raise PolicyError(f"{path} does not hold the network of its card: layer {i} is not {width} x {out}")
-        layers.append((weight, bias))
+        layers.append((np.asarray(weight, np.float32), np.asarray(bias, np.float32)))
     return layers
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def layout_hash(signature: str) -> str:
+    """Twelve digits that stand for an observation layout."""
+    return hashlib.sha256(signature.encode()).hexdigest()[:12]

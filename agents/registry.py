@@ -6,15 +6,20 @@ from typing import Any
 
 from ..envs.core import Game, OptionError, get_game
 from ..envs.core.agent import Agent, RandomAgent
+from .by_players import ByPlayers
+from .policy import PolicyAgent
 from .rule_agent import RuleAgent
 from .rules import rule_set
 from .search import Budget, FlatSearch, SearchAgent, TreeSearch
+from .shipped import best_specs, shipped_policies
 
 _CALL = re.compile(r"(?:([^():]*):)?([A-Za-z_]\w*)(?:\((.*)\))?")
 _SEARCHES: dict[str, tuple[type[SearchAgent], tuple[str, ...]]] = {
     "flat": (FlatSearch, ("caution", "until", "horizon")),
     "ismcts": (TreeSearch, ("exploration", "bias", "until", "horizon")),
 }
+RESERVED = ("random", "best", "sample", *_SEARCHES)
+"""Names that mean the same in every game: no rule agent and no policy can have them."""
 
 
 def agent_names(game: Game | str) -> list[str]:
@@ -39,34 +44,62 @@ def make_agent(game: Game | str, spec: str) -> Agent:
     ``flat(50ms, low, caution=0)``  a search with a budget of time, the agent of its rollouts (the game's baseline if not
                                    given) and settings: ``until`` (``end`` or ``reward``), ``horizon``; ``caution`` of
                                    ``flat``; ``exploration`` and ``bias`` of ``ismcts``
+    ``best``                       the strongest agent that ships for the game (:mod:`deckhand.agents.shipped`)
+    ``policy``                     the trained policy that ships for the game
     ``flotsam_fight:low``          any of these with the game's name or id in front, which must be that of ``game``
     ``runs/x/policy.safetensors``  a trained policy: its weights file, or a folder that holds ``policy.safetensors``
+    ``runs/x/fitted.yaml``         a rule agent whose parameters are those of the file (``deckhand fit``)
+    ``sample(policy)``             a trained policy, shipped or of a file, that draws its actions from its distribution
     =============================  ===================================================================================
     """
     game = _game(game)
-    if spec.endswith(".safetensors") or (Path(spec) / "policy.safetensors").is_file():
-        return _load_policy(game, spec)
+    if _is_file(spec):
+        return PolicyAgent.load(spec, game)
+    if spec.endswith(".yaml"):
+        return RuleAgent.load(spec, game)
     match = _CALL.fullmatch(spec)
     owner, name, arguments = match.groups() if match else (None, "", None)
     if owner is not None and owner not in (game.name, game.id):
         raise OptionError(f"agent {spec!r} is for another game than {game.name}")
     if name in _SEARCHES:
         return _make_search(game, spec, name, arguments or "")
-    names = agent_names(game)
-    if name not in names:
+    if name == "sample":
+        return _make_sampler(game, spec, arguments or "")
+    names, policies = agent_names(game), shipped_policies(game)
+    if name not in (*names, *policies, "best"):
         raise OptionError(
-            f"{game.name}: unknown agent {spec!r}; the agents are: {', '.join(names)}, a search like flat(64) or ismcts(500), or a policy: "
-            "a .safetensors file or a folder that holds policy.safetensors"
+            f"{game.name}: unknown agent {spec!r}; the agents are: {', '.join([*names, *policies, 'best'])}, a search like flat(64) or "
+            "ismcts(500), or a policy: a .safetensors file or a folder that holds policy.safetensors"
         )
+    if arguments and name not in rule_set(game).agents:
+        raise OptionError(f"{game.name}: agent {name!r} takes no parameters")
+    if name == "random":
+        return RandomAgent(game)
+    if name == "best":
+        return _make_best(game)
+    if name in policies:
+        policy = PolicyAgent.load(policies[name], game)
+        policy.name = name
+        return policy
     try:
         values = [float(text) for text in arguments.split(",")] if arguments else []
     except ValueError:
         raise OptionError(f"{game.name}: the parameters of agent {spec!r} must be numbers separated by commas") from None
-    if name != "random":
-        return RuleAgent(game, name, values)
-    if values:
-        raise OptionError(f"{game.name}: agent 'random' takes no parameters")
-    return RandomAgent(game)
+    return RuleAgent(game, name, values)
+
+
+def load_policy(spec: str) -> PolicyAgent:
+    """A trained policy: its weights file, a folder that holds ``policy.safetensors``, or one that ships, like ``flotsam_fight:policy``.
+
+    :class:`OptionError` for everything else.
+    """
+    if _is_file(spec):
+        return PolicyAgent.load(spec)
+    game, colon, _ = spec.partition(":")
+    agent = make_agent(game, spec) if colon else None
+    if not isinstance(agent, PolicyAgent):
+        raise OptionError(f"{spec!r} is no trained policy: name a run folder, a .safetensors file, or one that ships, as GAME:policy")
+    return agent
 
 
 def split_specs(text: str) -> list[str]:
@@ -80,6 +113,29 @@ def split_specs(text: str) -> list[str]:
         else:
             specs[-1] += letter
     return [spec.strip() for spec in specs]
+
+
+def _is_file(spec: str) -> bool:
+    return spec.endswith(".safetensors") or (Path(spec) / "policy.safetensors").is_file()
+
+
+def _make_best(game: Game) -> Agent:
+    specs = best_specs(game) or {game.min_players: default_agent(game)}
+    made = {spec: make_agent(game, spec) for spec in specs.values()}
+    if len(made) > 1:
+        return ByPlayers(game, {count: made[spec] for count, spec in specs.items()}, "best")
+    (agent,) = made.values()
+    agent.name = f"best: {agent.name}"
+    return agent
+
+
+def _make_sampler(game: Game, spec: str, arguments: str) -> PolicyAgent:
+    agent = make_agent(game, arguments)
+    if not isinstance(agent, PolicyAgent):
+        raise OptionError(f"{game.name}: agent {spec!r} needs a trained policy, not {agent.name!r}")
+    agent.deterministic = False
+    agent.name = f"sample({agent.name})"
+    return agent
 
 
 def _make_search(game: Game, spec: str, name: str, arguments: str) -> SearchAgent:
@@ -111,12 +167,3 @@ def _number(game: Game, spec: str, key: str, text: str) -> int | float:
 
 def _game(game: Game | str) -> Game:
     return get_game(game) if isinstance(game, str) else game
-
-
-def _load_policy(game: Game, path: str) -> Agent:
-    # Imported here: policies need the extra [train], the other agents do not.
-    try:
-        from .policy import PolicyAgent
-    except ModuleNotFoundError as error:
-        raise OptionError(f"agent {path!r} needs {error.name}: pip install 'deckhand-rl[train]'") from None
-    return PolicyAgent.load(path, game)

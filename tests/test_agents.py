@@ -5,7 +5,9 @@ import types
 
 import numpy as np
 import pytest
-from deckhand.agents import HumanAgent, RuleAgent, agent_names, default_agent, make_agent, register_rules, show_turns
+from deckhand.agents import HumanAgent, RuleAgent, agent_names, default_agent, make_agent, register_rules, shipped, show_turns
+from deckhand.agents.by_players import ByPlayers
+from deckhand.agents.registry import RESERVED
 from deckhand.agents.rules import flotsam_fight as flotsam_rules
 from deckhand.envs import game_names, get_game
 from deckhand.envs.core import IllegalAction, OptionError, Position
@@ -61,6 +63,9 @@ def test_every_agent_name_makes_an_agent(name):
         ("keltis:low", ["another game", "flotsam_fight"]),
         ("low(1)", ["'low'", "0 parameters"]),
         ("low(x)", ["numbers"]),
+        ("best(1)", ["'best'", "no parameters"]),
+        ("sample(low)", ["trained policy", "'low'"]),
+        ("sample()", ["unknown agent ''"]),
         ("random(1)", ["'random'", "no parameters"]),
         ("no/such/folder", ["unknown agent"]),
     ],
@@ -76,6 +81,71 @@ def test_wrong_specs_are_refused_in_one_clear_line(spec, words):
 def test_missing_weights_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"missing|read"):
         make_agent("flotsam_fight", str(tmp_path / "none.safetensors"))
+
+
+def test_reserved_names_are_no_rule_agents():
+    for name in game_names():
+        assert not {*agent_names(name)[1:], *shipped.shipped_policies(get_game(name))} & {*RESERVED}
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_best_plays_in_every_player_count(name):
+    game = get_game(name)
+    assert (shipped.WEIGHTS_FOLDER / name / "best.yaml").is_file()
+    best = make_agent(game, "best")
+    assert best.name.startswith("best")
+    assert make_agent(game, f"{name}:best").name == best.name
+    for players in range(game.min_players, game.max_players + 1):
+        turns = show_turns(game, game.deal(players, {}, [1]), ROW, best)
+        assert turns.masks[0, best.act(turns)[0]]
+
+
+def test_best_may_differ_by_player_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "WEIGHTS_FOLDER", tmp_path)
+    game = get_game("flotsam_fight")
+    assert make_agent(game, "best").name == "best: low"  # nothing ships: the baseline
+    file = tmp_path / "flotsam_fight" / "best.yaml"
+    file.parent.mkdir()
+    file.write_text("strong")
+    assert make_agent(game, "best").name == "best: strong"
+    assert isinstance(make_agent(game, "best"), RuleAgent)
+    file.write_text("{2: low, 3: strong, 4: strong, 5: random, 6: low}")
+    best = make_agent(game, "best")
+    assert best.name == "best"
+    states = np.concatenate([game.deal(players, {}, range(20)) for players in (3, 2, 5, 6)])
+    mixed = show_turns(game, states, np.arange(80), best)
+    best.reset(3)
+    actions = best.act(mixed).reshape(4, 20)
+    for k, spec in enumerate(("strong", "low", "random", "low")):
+        agent = make_agent(game, spec)
+        agent.reset(3)
+        assert agent.act(show_turns(game, states, np.arange(20 * k, 20 * k + 20), agent)).tolist() == actions[k].tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "7", "[low]", "{2: low}", "{2: low, 3: low, 4: low, 5: low, 6: 1}", "{2: low, 3: low, 4: low, 5: low, 6: low, 7: low}"]
+)
+def test_a_wrong_choice_of_the_best_is_refused(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "WEIGHTS_FOLDER", tmp_path)
+    (tmp_path / "flotsam_fight").mkdir()
+    (tmp_path / "flotsam_fight" / "best.yaml").write_text(text)
+    with pytest.raises(OptionError, match=r"best\.yaml must hold an agent, or an agent for each player count 2 to 6"):
+        make_agent("flotsam_fight", "best")
+
+
+def test_agents_by_player_count_see_what_they_ask_for():
+    game = get_game("flotsam_fight")
+    seen = []
+
+    class Blind(RuleAgent):
+        def act(self, turns):
+            seen.append((len(turns.seats), len(turns.observations), len(turns.views)))
+            return super().act(turns)
+
+    agent = ByPlayers(game, {2: Blind(game, "low"), 3: make_agent(game, "random")}, "two")
+    states = np.concatenate([game.deal(2, {}, range(4)), game.deal(3, {}, range(2))])
+    agent.act(show_turns(game, states, np.arange(6), agent))
+    assert seen == [(4, 0, 4)]
 
 
 def test_parameters_replace_the_first_defaults():

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from deckhand.agents import Turns, make_agent
 from deckhand.agents.policy import Card, PolicyAgent, PolicyError, save_policy
+from deckhand.envs import game_names
 from deckhand.envs.core import DeckhandError, get_game
 from deckhand.envs.core.agent import show_turns
+from deckhand.train.evaluation import evaluate
 
 HIDDEN = [24, 16]
 
@@ -83,6 +85,28 @@ def test_stochastic_play_follows_the_distribution_and_its_seed(game):
     assert np.array_equal(agent.act(many), first)
     agent.reset(4)
     assert not np.array_equal(agent.act(many), first)
+
+
+def test_sample_plays_the_distribution(game, folder):
+    sampled, greedy = make_agent(game, f"sample({folder})"), make_agent(game, str(folder))
+    assert sampled.name == f"sample({folder})"
+    turns = turns_of(game, greedy)
+    same = PolicyAgent.load(folder, deterministic=False)
+    for agent in (sampled, same):
+        agent.reset(8)
+    assert sampled.act(turns).tolist() == same.act(turns).tolist() != greedy.act(turns).tolist()
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_one_network_plays_every_player_count(name, tmp_path):
+    owner = get_game(name)
+    save_policy(tmp_path, random_layers(owner), Card.for_game(owner, HIDDEN, "relu"))
+    agent = make_agent(owner, str(tmp_path))
+    others = [] if owner.cooperative else [make_agent(owner, "random")]
+    for players in range(owner.min_players, owner.max_players + 1):
+        # Games raise on the first illegal action.
+        result = evaluate(owner, agent, others, num_players=players, options={}, deals=2, seed=1)
+        assert result.games >= 2 * (1 if owner.cooperative else players)
 
 
 def test_weights_of_another_game_are_refused(folder):

@@ -1,0 +1,42 @@
+"""What ships with a game: trained policies, and which agent is the strongest. Both lie in ``weights/<game>/``.
+
+==================================  ================================================================================================
+``<name>.safetensors``              the weights of the policy that :func:`deckhand.agents.make_agent` calls ``<name>``; the game's own
+                                    is called ``policy``
+``<name>.json``                     its card: game, observation layout, training, results (:class:`deckhand.agents.policy.Card`)
+``best.yaml``                       the agent that ``best`` stands for: a spec, or a spec for every player count. A game without the
+                                    file has its baseline.
+==================================  ================================================================================================
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..envs.core import Game, OptionError
+
+WEIGHTS_FOLDER = Path(__file__).parent / "weights"
+MAX_BYTES = 3_000_000
+"""Of all files of a game together."""
+
+
+def shipped_policies(game: Game) -> dict[str, Path]:
+    """The weights files of the policies that ship for a game, by the names of the agents."""
+    return {path.stem: path for path in sorted((WEIGHTS_FOLDER / game.name).glob("*.safetensors"))}
+
+
+def best_specs(game: Game) -> dict[int, str] | None:
+    """The spec of the strongest agent that ships for every player count of a game; None where nobody has said which it is.
+
+    :class:`OptionError` names a ``best.yaml`` that leaves out player counts or says anything else.
+    """
+    path = WEIGHTS_FOLDER / game.name / "best.yaml"
+    if not path.is_file():
+        return None
+    counts = range(game.min_players, game.max_players + 1)
+    values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    specs = dict.fromkeys(counts, values) if isinstance(values, str) else values
+    if not isinstance(specs, dict) or set(specs) != set(counts) or not all(isinstance(spec, str) for spec in specs.values()):
+        raise OptionError(f"{path} must hold an agent, or an agent for each player count {counts[0]} to {counts[-1]}")
+    return specs
