@@ -15,7 +15,7 @@ from deckhand.envs import LearnerBatch, game_names, get_game
 from deckhand.envs.core import IllegalAction, OptionError
 from deckhand.envs.core.rng import derive_seed
 from deckhand.train.cli import app
-from deckhand.train.evaluation import AFFORDABLE, CSV_COLUMNS, DEAL_SETS, EVALUATION_STREAM, arrange, deal_seeds, evaluate
+from deckhand.train.evaluation import AFFORDABLE, CSV_COLUMNS, DEAL_SETS, EVALUATION_STREAM, FIRST_LOOK, arrange, deal_seeds, evaluate
 from deckhand.train.simulation import CHUNK, Outcomes, play_games, simulate
 from deckhand.train.statistics import bootstrap, number_text, rates, share, wilson
 from rich.console import Console
@@ -372,7 +372,7 @@ def test_an_evaluation_stops_by_itself_when_its_interval_is_narrow_enough(luck):
     assert (result.main.high - result.main.low) / 2 <= 0.02
     # Not much later than theory asks for: the number of blocks grows by a quarter from look to look.
     needed = (1.96 / 0.02) ** 2 * {"same": 0.21, "independent": 0.105, "opposed": 0.06}[luck]
-    assert 0.85 * needed < result.deals < 1.4 * max(needed, 200)
+    assert 0.85 * needed < result.deals < 1.4 * max(needed, FIRST_LOOK)
     assert result.games == 2 * result.deals < told[-1][1] < 2 * 20_000
     # What it reports is what the blocks played report anyway.
     fixed = coin(luck, deals=result.deals)
@@ -381,11 +381,11 @@ def test_an_evaluation_stops_by_itself_when_its_interval_is_narrow_enough(luck):
 
 
 def test_an_evaluation_that_may_not_play_long_enough_says_so():
-    result = coin("same", deals=300, until_ci=0.001)
-    assert result.deals == 300
-    assert result.to_json()["stopping"] == {"until_ci": 0.001, "max_deals": 300, "looks": 3, "reached": False}
-    # A hundred blocks are no reason to stop, however narrow the interval.
-    assert coin("same", deals=5000, until_ci=0.9).deals == 200
+    result = coin("same", deals=600, until_ci=0.001)
+    assert result.deals == 600
+    assert result.to_json()["stopping"] == {"until_ci": 0.001, "max_deals": 600, "looks": 3, "reached": False}
+    # A few blocks are no reason to stop, however narrow the interval.
+    assert coin("same", deals=5000, until_ci=0.9).deals == FIRST_LOOK
 
 
 def test_stopping_of_a_cooperative_game_goes_by_the_score():
@@ -466,7 +466,7 @@ def test_the_command_writes_every_format_and_stops_by_itself(tmp_path):
     assert report["deal_set"] == "dev"
     figure = report["figures"][0]["win_share"]
     assert (figure["high"] - figure["low"]) / 2 <= 0.03
-    assert f"Narrow enough after {report['deals']} deals" in result.output
+    assert f"Narrow enough after {report['deals']:,} deals" in result.output
     assert next(csv.DictReader(io.StringIO(paths["csv"].read_text())))["mean"] == str(figure["mean"])
     assert "deal set dev" in paths["markdown"].read_text()
     assert CliRunner().invoke(app, [*base, "--seed", "7", "--deals", "5", *files]).exit_code == 0

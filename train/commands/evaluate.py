@@ -123,7 +123,7 @@ def register(app: typer.Typer) -> None:
             console.print(grid.to_rich())
         if result.stopping:
             verdict = "Narrow" if result.stopping.reached else "Not narrow"
-            console.print(f"{verdict} enough after {result.deals:,} deals ({result.stopping.looks} looks)")
+            console.print(f"{verdict} enough after {result.deals:,} deals (looked {result.stopping.looks} times)")
         factors = ", ".join(f"{name.replace('_', ' ')} {factor:.2f}" for name, factor in result.variance_reduction.items())
         if factors:
             console.print(f"The same interval without pairing would need so many times the games: {factors}")
