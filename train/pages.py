@@ -93,7 +93,7 @@ def results() -> str:
                     f"`{subject['agent']}`",
                     ", ".join(dict.fromkeys(f"`{row['agent']}`" for row in others)),
                     figure,
-                    f"{found['deals']:,}, seed {found['seed']}",
+                    f"{found['deals']:,}, " + (f"deal set {found['deal_set']}" if found.get("deal_set") else f"seed {found['seed']}"),
                     f"[{path.stem}](configs/results/{path.name})",
                 )
             )
