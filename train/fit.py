@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context, parent_process
 from typing import Annotated, Any, NamedTuple
 
@@ -101,7 +102,7 @@ class FitConfig(Config):
             if name not in names:
                 raise ConfigError(f"{label}: fixed cannot hold {name!r}: {agent.name} has the parameters {', '.join(names)}")
         for name in self.opponents:
-            check("opponents", lambda name=name: make_agent(game, name))
+            check("opponents", partial(make_agent, game, name))
         if game.cooperative and self.opponents:
             raise ConfigError(f"{label}: opponents: {game.name} is played together; leave this key out")
         if not game.cooperative and not self.opponents:
@@ -260,7 +261,7 @@ class Fit:
         values[group.indexes] = group.values(point)
         candidate = self.rule, tuple(values.tolist())
         where = config.seed, len(self.rows) * config.deals, config.deals
-        opponents = [*config.opponents] or [None]
+        opponents: list[str | None] = [*config.opponents] or [None]
         return [Job(config.game, config.options, n, *candidate, opponent, *where) for n in group.players for opponent in opponents]
 
     def _finish(self) -> list[Evaluation]:

@@ -30,11 +30,28 @@ COUNTS = (
     ("passing", "passing", -4.9, -4.6),
     ("passing_two", "passing with two cards", 3.9, 3.9),
     ("passing_others", "opponents who have not passed, when passing", -1.3, -1.2),
+    ("free_late", "the share of the unseen cards while an opponent has at most two cards", 0.0, 0.0),
     ("jump", "from the boat's top to the card played, in parts of 100", 0.0, 0.0),
-    ("lowest", "rank of the lowest card left", 0.0, 0.0),
     ("next", "share of the cards left that could be played next", 0.0, 0.0),
+    ("run", "share of the cards left that could be played in a row if nobody interfered", 0.0, 0.0),
 )
-(RANK, OPENS, SPARE, EXIT, EXIT_LATE, FREE, ONE, HIGH, PASSING, PASSING_TWO, PASSING_OTHERS, JUMP, LOWEST, NEXT) = range(len(COUNTS))
+(
+    RANK,
+    OPENS,
+    SPARE,
+    EXIT,
+    EXIT_LATE,
+    FREE,
+    ONE,
+    HIGH,
+    PASSING,
+    PASSING_TWO,
+    PASSING_OTHERS,
+    FREE_LATE,
+    JUMP,
+    NEXT,
+    RUN,
+) = range(len(COUNTS))
 NUMBERS = len(COUNTS)
 
 PARAMETERS = {
@@ -44,6 +61,13 @@ PARAMETERS = {
     )
 }
 AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {"low": (LOW, ()), "strong": (STRONG, tuple(p.default for p in PARAMETERS["strong"]))}
+
+
+# Sets of cards are two words of 32 bits. ABOVE[boat, height]: the cards that fit the boat with that top.
+ABOVE = np.zeros((BOATS, CARD_VALUES[-1] + 1, 2), np.int64)
+for _pair in range(PAIRS):
+    _card = PAIR_CARD[_pair]
+    ABOVE[PAIR_BOAT[_pair], : CARD_VALUES[_card], _card // 32] |= 1 << _card % 32
 
 
 @kernel
@@ -79,6 +103,13 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             others += 1 - view.passed[other]
             if view.hand_size[other] <= 2:
                 late = 1
+    unseen = np.zeros(2, np.int64)
+    for card in range(CARDS):
+        if view.place[card] == UNSEEN:
+            unseen[card // 32] |= 1 << card % 32
+    unseen_count = max(count_common(unseen, unseen), 1)
+    fitting = np.empty(2, np.int64)
+    kept = np.empty(2, np.int64)
     top = np.empty(BOATS, np.int64)
     hand = np.empty(MAX_HAND, np.int64)
     best = -1
@@ -90,11 +121,14 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             return action
         top[:] = view.top
         left = 0
+        kept[:] = 0
         for k in range(size):
-            if action == PASS or view.hand[seat, k] != PAIR_CARD[action]:
-                hand[left] = view.hand[seat, k]
+            card = view.hand[seat, k]
+            if action == PASS or card != PAIR_CARD[action]:
+                hand[left] = card
+                kept[card // 32] |= np.int64(1) << (card % 32)
                 left += 1
-        value = weights[HIGH] * late * hand[left - 1] / CARDS + weights[LOWEST] * hand[0] / CARDS
+        value = weights[HIGH] * late * hand[left - 1] / CARDS
         if action == PASS:
             value += weights[PASSING] + weights[PASSING_TWO] * (size == 2) + weights[PASSING_OTHERS] * others
         else:
@@ -105,13 +139,12 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             value += weights[SPARE] * (FIRST_PAIR[card + 1] - FIRST_PAIR[card] - 1) + weights[ONE] * (left == 1)
             value += weights[JUMP] * (CARD_VALUES[card] - top[boat]) / 100
             top[boat] = CARD_VALUES[card]
-            value += weights[FREE] * free_share(view, top, open_boats)
-            if weights[NEXT] != 0:
-                fitting = 0
-                for k in range(left):
-                    fitting += can_go(hand[k], top, open_boats)
-                value += weights[NEXT] * fitting / left
-            if can_run(hand, left, top, open_boats):
+            find_fitting(top, open_boats, fitting)
+            value += (weights[FREE] + weights[FREE_LATE] * late) * (count_common(fitting, unseen) / unseen_count)
+            value += weights[NEXT] * count_common(fitting, kept) / left
+            run = run_length(hand, left, top, open_boats)
+            value += weights[RUN] * run / left
+            if run == left:
                 value += weights[EXIT] + weights[EXIT_LATE] * late
         if best < 0 or value > best_value:
             best = action
@@ -120,30 +153,31 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
 
 
 @kernel
-def free_share(view: Any, top: Any, open_boats: int) -> float:
-    """The share of the cards this seat cannot see that fit a board with these tops, on which ``open_boats`` more may be activated."""
-    unseen = 0
-    free = 0
-    for card in range(CARDS):
-        if view.place[card] == UNSEEN:
-            unseen += 1
-            free += can_go(card, top, open_boats)
-    return free / max(unseen, 1)
+def find_fitting(top: Any, open_boats: int, fitting: Any) -> None:
+    """The set of cards that fit a board with these tops, on which ``open_boats`` more boats may be activated."""
+    fitting[:] = 0
+    for boat in range(BOATS):
+        if top[boat] > 0 or open_boats > 0:
+            for word in range(2):
+                fitting[word] |= ABOVE[boat, top[boat], word]
 
 
 @kernel
-def can_go(card: int, top: Any, open_boats: int) -> bool:
-    """Whether a card fits a board with these tops, on which ``open_boats`` more may be activated."""
-    for pair in range(FIRST_PAIR[card], FIRST_PAIR[card + 1]):
-        height = top[PAIR_BOAT[pair]]
-        if height < CARD_VALUES[card] and (height > 0 or open_boats > 0):
-            return True
-    return False
+def count_common(cards: Any, others: Any) -> int:
+    """How many cards two sets have in common: the bits of each word are added up in pairs, fours, bytes."""
+    count = 0
+    for word in range(2):
+        bits = cards[word] & others[word]
+        bits -= (bits >> 1) & 0x55555555
+        bits = (bits & 0x33333333) + ((bits >> 2) & 0x33333333)
+        bits = (bits + (bits >> 4)) & 0x0F0F0F0F
+        count += (bits * 0x01010101 >> 24) & 0xFF
+    return count
 
 
 @kernel
-def can_run(hand: Any, size: int, top: Any, open_boats: int) -> bool:
-    """Whether a hand can be played out alone, lowest card first, each with the smallest jump. Overwrites ``top``."""
+def run_length(hand: Any, size: int, top: Any, open_boats: int) -> int:
+    """How many cards of a hand can be played alone, lowest card first, each with the smallest jump. Overwrites ``top``."""
     for k in range(size):
         card = hand[k]
         chosen = -1
@@ -152,8 +186,8 @@ def can_run(hand: Any, size: int, top: Any, open_boats: int) -> bool:
             if top[boat] < CARD_VALUES[card] and (top[boat] > 0 or open_boats > 0) and (chosen < 0 or top[boat] > top[chosen]):
                 chosen = boat
         if chosen < 0:
-            return False
+            return k
         if top[chosen] == 0:
             open_boats -= 1
         top[chosen] = CARD_VALUES[card]
-    return True
+    return size
