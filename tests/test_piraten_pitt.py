@@ -14,7 +14,7 @@ from deckhand.envs.core import IllegalAction, OptionError, Position
 from deckhand.envs.core.records import load_records, replay
 from deckhand.envs.piraten_pitt import rules
 from deckhand.envs.piraten_pitt.board import load_board, parse_board
-from deckhand.envs.piraten_pitt.observation import EVENT_KINDS, LAYOUT
+from deckhand.envs.piraten_pitt.observation import LAYOUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invariants import INVARIANTS
@@ -405,6 +405,21 @@ def test_dense_rewards():
     assert np.allclose(play(p, "move bay").record["reward"][:2], [1.1, -1.1])
 
 
+def test_progress_rewards():
+    """A step nearer home pays 0.02, and what it costs the others is shared; a robbery costs the owner what the gems are away."""
+    p = play(roll(put(new(3, reward="progress"), s0="r1"), 2, 0), "move r3")
+    assert np.allclose(p.record["reward"][:3], [0.04, -0.02, -0.02])
+    p = meeting(load(new(2, reward="progress"), 1, 1, 0), node="r3")
+    before = rules.steps_home(p.states[0], 1, NODE["r3"])
+    play(p, f"show {piles(p, 1).index(1)}")
+    assert not p.record["reward"].any()
+    play(p, "place h1")
+    assert rules.steps_home(p.states[0], 1, NODE["r3"]) == before + 2
+    assert np.allclose(p.record["reward"][:2], [0.04, -0.04])
+    p = roll(put(load(new(2, reward="progress"), 0, 1, 0, secured=4), s0="r1"), 2, 0)
+    assert np.allclose(play(p, "move bay").record["reward"][:2], [1.04, -1.04])
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -526,6 +541,19 @@ def test_9_3_properties_of_the_board():
     degrees = sorted(len(n) for n in BOARD.neighbours)
     assert [degrees.count(d) for d in (1, 2, 3)] == [5, 22, 9]
     assert sum(degrees) == 2 * 38
+    between = "h1-h2 7, h1-h3 11, h1-h4 13, h1-h5 9, h2-h3 6, h2-h4 10, h2-h5 13, h3-h4 6, h3-h5 11, h4-h5 7"
+    ends = "bay-h1 5, bay-h2 10, bay-h3 14, bay-h4 10, bay-h5 5"
+    for text in f"{ends}, {between}".split(", "):
+        pair, steps = text.split()
+        a, b = pair.split("-")
+        goals = [*BOARD.hideouts, BOARD.bay]
+        assert BOARD.steps[goals.index(NODE[b])][NODE[a]] == BOARD.steps[goals.index(NODE[a])][NODE[b]] == int(steps)
+    p = new()
+    assert rules.steps_home(p.states[0], 0, NODE["bay"]) == 36
+    p.states["gem"][0, 0] = [0, 0, 0, 0, 1]
+    assert rules.steps_home(p.states[0], 0, NODE["h1"]) == 9 + 5
+    p.states["gem"][0, 0] = 0
+    assert [rules.steps_home(p.states[0], 0, NODE[node]) for node in ("bay", "r2", "m3")] == [0, 3, 10]
 
 
 # Invariants.
@@ -589,9 +617,10 @@ def test_i8_one_pile_and_memory_never_lose():
         assert p.record["right_shows"].sum() == p.record["shows"].sum() > 0
 
 
-def finish(p, agents, seed):
+def finish(p, agents, seed, look=lambda p: None):
     rng = np.array([seed, 2, 3, 4], np.int64)
     while not p.is_over:
+        look(p)
         kind, params = agents[p.to_move]
         p.apply(int(bots.decide(kind, p.view(p.to_move).record, p.mask(), rng, np.array(params))))
     return p
@@ -637,25 +666,23 @@ def test_leaks_1_2_4_5(options):
     """Neither the piles nor o mod 4 reach observations, masks, strings, events, texts, drawings or rewards."""
     seen = 0
     for p in crowded(new(4, 11, max_turns=150, **options), 11):
-        for chest in range(4):
-            a, b = piles(p, chest)
-            if a == b:
-                continue
+        uneven = [chest for chest in range(4) if len(set(piles(p, chest))) == 2]
+        shown = everything_shown(p) if uneven else []
+        for chest in uneven:
             seen += 1
             swapped = swap_piles(p, chest)
             half_turned = swapped.clone()
             half_turned.states["orientation"][0, chest] ^= 2
-            for q in (swapped, half_turned):
-                assert all(np.array_equal(p.observation(seat), q.observation(seat)) for seat in range(4))
-                assert np.array_equal(p.mask(), q.mask())
-                assert p.legal_strings() == q.legal_strings()
-                assert str(p) == str(q)
-                assert GAME.paint(p.record).svg() == GAME.paint(q.record).svg()
-                assert p.events() == q.events()
-                assert all(p.view(seat) == q.view(seat) for seat in range(4))
+            assert everything_shown(swapped) == shown
+            assert everything_shown(half_turned) == shown
         if p.phase in ("stow", "show"):
             assert {f"{p.phase} 0", f"{p.phase} 1"} <= set(p.legal_strings())
     assert seen > 20
+
+
+def everything_shown(p):
+    observations, views = ([look(seat) for seat in range(4)] for look in (lambda seat: p.observation(seat).tobytes(), p.view))
+    return [*observations, p.mask().tobytes(), p.legal_strings(), str(p), GAME.paint(p.record).svg(), p.events(), *views]
 
 
 def test_knowledge_is_shown_only_with_memory_features():
@@ -663,54 +690,148 @@ def test_knowledge_is_shown_only_with_memory_features():
     assert not p.observation(0)[LAYOUT["knowledge"]].any()
     q = meeting(load(new(memory="features", turn_visibility="blind"), 1, 3, 1), turn="turn 1")
     knows = LAYOUT.unpack(q.observation(0))["knowledge"]
-    assert np.allclose(knows[1], [0.6, 0.2, 1])
+    assert np.allclose(knows[1], [0.6, 0.2, 1, 0, 0])
     owner = LAYOUT.unpack(q.observation(1))["knowledge"]
-    assert np.allclose(owner[0], [0.2, 0.6, 0.5])
+    assert np.allclose(owner[0], [0.2, 0.6, 0.5, 0, 0])
+    one_pile = meeting(load(new(memory="features"), 1, 3, 0))
+    assert np.allclose(LAYOUT.unpack(one_pile.observation(1))["knowledge"][0], [0, 0.6, 1, 1, 0])
 
 
-def kinds(p, seat):
-    rows = LAYOUT.unpack(p.observation(seat))["events"]
-    names = ("roll", "move", "pirate", "stow", "meet", "turn", "show", "place", "unload")
-    return [names[int(row[:EVENT_KINDS].argmax())] for row in rows if row[:EVENT_KINDS].any()]
+def events_of(p, chest, seat):
+    """What a seat is shown of the past of a chest, newest first."""
+    rows = LAYOUT.unpack(p.observation(seat))["events"][(chest - seat) % p.num_players]
+    return [("stow" if stow else "show" if show else "turn" if turn else "unload") for stow, show, turn, axis, *_ in rows if axis]
+
+
+def show_empty(p):
+    """The met owner shows the empty side."""
+    return play(p, f"show {piles(p, int(p.record['met'])).index(0)}")
 
 
 def test_leak_3_event_windows():
     p = meeting(load(new(), 1, 1, 0))
-    assert kinds(p, 1)[:3] == ["turn", "meet", "pirate"]
-    play(p, "show 1" if piles(p, 1)[1] == 0 else "show 0")
-    assert kinds(p, 1) == ["roll", "show"]  # cleared at the own decision
-    assert kinds(p, 0)[:3] == ["roll", "show", "turn"]
-    assert kinds(meeting(load(new(event_window="current"), 1, 1, 0)), 1) == ["turn"]
-    assert kinds(meeting(load(new(event_window="none"), 1, 1, 0)), 1) == []
-    p = meeting(load(new(event_window="last"), 1, 1, 0))
+    assert events_of(p, 1, 1) == ["turn"]
+    show_empty(p)
+    assert events_of(p, 1, 1) == ["show"]  # cleared at the own decision
+    assert events_of(p, 1, 0) == events_of(p, 1, 2) == ["show", "turn"]
+    assert events_of(p, 2, 1) == []
+    p = meeting(load(new(event_window="current"), 1, 2, 1))
+    assert events_of(p, 1, 1) == events_of(p, 1, 3) == ["turn"]
     play(p, "show 0")
-    assert kinds(p, 1)[-4:] == ["turn", "meet", "pirate", "roll"]
+    assert events_of(p, 1, 0) == events_of(p, 1, 3) == ["show"]
+    while p.phase == "place":
+        play(p, p.legal_strings()[0])
+    assert events_of(p, 1, 3) == []
+    assert events_of(meeting(load(new(event_window="none"), 1, 1, 0)), 1, 1) == []
+
+
+def test_the_last_eight_events_of_every_chest():
+    p = roll(put(new(event_window="last"), "r9", s1="r3"), 1, 1)
+    play(p, "move h1", "stow 0")
+    for _ in range(3):
+        show_empty(meeting(p))
+    assert events_of(p, 1, 1) == events_of(p, 1, 3) == ["show", "turn", "show", "turn", "show", "turn", "stow"]
+    play(roll(put(p, "m3", s1="r0"), 1, 1), "move bay")
+    assert events_of(p, 1, 1) == ["unload", "show", "turn", "show", "turn", "show", "turn", "stow"]
+    play(roll(put(p, s1="r8"), 1, 1), "move h2", "stow 1")
+    assert events_of(p, 1, 1) == ["stow", "unload", "show", "turn", "show", "turn", "show", "turn"]
+    assert events_of(p, 0, 1) == []
+
+
+def test_what_an_event_says():
+    p = meeting(load(new(), 1, 3, 1), turn="turn 3")
+    p.states["fresh"][0, 1] = 1
+    turn = LAYOUT.unpack(p.observation(1))["events"][0, 0]
+    assert np.allclose(turn, [0, 0, 1, 1, 0, 1])  # axis 0 by 3: the other side, axis 1; the actor sits left of the owner by 3 places
+    play(p, "show 1")
+    show = LAYOUT.unpack(p.observation(0))["events"][1, 0]
+    assert np.allclose(show, [0, 1, 0, 1, 0.6, 1 / 3])
+    p = play(roll(put(load(new(), 1, 3, 0), "m3", s1="r16"), 1, 1), "move h4", "stow 0")
+    assert np.allclose(LAYOUT.unpack(p.observation(3))["events"][2, 0], [-1, 0, 0, -1, 0.6, 2 / 3])
 
 
 @pytest.mark.needs_jit
-def test_a_window_of_64_always_suffices():
+def test_the_last_events_tell_where_the_pile_is():
+    """For an owner of one pile: the newest event is the turn, the one before it the last sight of the pile."""
+    seen = 0
+
+    def look(p):
+        nonlocal seen
+        if p.phase == "show":
+            (_, _, turn, *_), (stow, show, *_), *_ = LAYOUT.unpack(p.observation(p.to_move))["events"][0]
+            pile = (stow - show) * (-turn)
+            assert piles(p, p.to_move)[int(pile > 0)] == p.record["loaded"][p.to_move]
+            seen += 1
+
+    for seed in range(3):
+        finish(new(4, seed, event_window="last"), [(bots.HUNTER, (1.0, 5.0))] * 4, seed, look)
+    assert seen > 30
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("options", [{}, {"arrow_variant": True, "pirate_may_reverse": True, "skip_empty_chest": False}])
+def test_eight_events_always_suffice(options):
+    """No chest has more of them between two decisions of a seat."""
+    most = 0
     for seed in range(6):
-        for p in crowded(new(4, seed, max_turns=200, skip_empty_chest=False), seed):
-            assert p.is_over or p.record["told"] - p.record["since"][p.to_move] <= rules.WINDOW
+        since = np.zeros((4, 4), int)  # by seat and chest
+        last = None
+        for p in crowded(new(4, seed, max_turns=200, **options), seed):
+            if last is not None:
+                since[last.to_move] = 0
+                since[:, chests_used(last, p)] += 1
+            assert p.record["fresh"].tolist() == since.tolist()
+            most = max(most, since.max())
+            last = p.clone()
+    assert 3 <= most <= rules.WINDOW
+
+
+def chests_used(before, after):
+    """The chests of which a decision made an event."""
+    seat, a, b = before.to_move, before.record, after.record
+    if before.phase in ("turn", "show"):
+        return [int(a["met"])]
+    if before.phase == "stow":
+        return [seat] * int(b["loaded"][seat] > a["loaded"][seat])
+    if before.phase == "move":
+        return [seat] * int(b["position"][seat] == b["bay"] != a["position"][seat])
+    return np.flatnonzero(a["orientation"] != b["orientation"]).tolist()
+
+
+def test_targets():
+    """What a node promises the seat that chooses one."""
+
+    def targets_of(p, seat):
+        return LAYOUT.unpack(p.observation(seat))["targets"]
+
+    p = roll(put(new(), s0="r3"), 2, 0)
+    assert np.allclose(targets_of(p, 0)[[NODE[node] for node in ("r3", "h1", "r2", "r4", "r5", "bay")]], [0, 0.25, -0.25, -0.25, -0.5, -1])
+    assert not targets_of(p, 1).any()
+    assert np.isclose(LAYOUT.unpack(p.observation(0))["players"][0, 12], (1 + 7 + 6 + 6 + 7 + 5) / 50)
+    p = roll(put(load(load(new(), 1, 2, 1), 2, 1, 0), "r7", s0="r5", s1="r6", s2="r6"), "P", 0)
+    assert np.allclose(targets_of(p, 0), 0.6 * (np.arange(36) == NODE["r6"]))
+    p = play(meeting(load(new(), 1, 2, 1), node="r3"), "show 0")
+    assert targets_of(p, 0)[NODE["h3"]] == 10 / 36
+    assert not targets_of(p, 1).any()
 
 
 @pytest.mark.needs_jit
 def test_blind_owners_and_inattentive_players_are_not_told():
     p = meeting(load(new(turn_visibility="blind"), 1, 1, 0))
-    assert "turn" not in kinds(p, 1)
-    assert all("turn" in kinds(p, seat) for seat in (0, 2, 3))
+    assert events_of(p, 1, 1) == []
+    assert all(events_of(p, 1, seat) == ["turn"] for seat in (0, 2, 3))
     before = play(roll(put(load(new(turn_visibility="blind"), 1, 1, 0), "r5", s1="r6"), "P", 0), "pirate r6")
     action = before.string_to_action("turn 2")
     assert GAME.told(before.record, action, 1) == "turn ?"
     assert GAME.told(before.record, action, 2) == "turn 2"
     p = play(roll(put(new(stow_visibility="owner"), s0="r3"), 1, 0), "move h1", "stow 1")
-    assert "stow" in kinds(p, 0)
-    assert "stow" not in kinds(p, 1)
+    assert events_of(p, 0, 0) == ["stow"]
+    assert events_of(p, 0, 1) == []
     assert p.record["belief"][1, 0, :2].tolist() == [0.5, 0.5]
-    told = [("turn" in kinds(meeting(load(new(seed=k, attention=0.25), 1, 1, 0)), 1)) for k in range(200)]
+    told = [bool(events_of(meeting(load(new(seed=k, attention=0.25), 1, 1, 0)), 1, 1)) for k in range(200)]
     assert 25 <= sum(told) <= 75
     for k in range(10):
-        assert "turn" in kinds(meeting(load(new(seed=k, attention=0.0), 1, 1, 0)), 0)
+        assert events_of(meeting(load(new(seed=k, attention=0.0), 1, 1, 0)), 1, 0) == ["turn"]
 
 
 @pytest.mark.needs_jit
@@ -720,7 +841,7 @@ def test_told_makes_the_same_draw_as_the_decision():
         action = p.string_to_action("stow 1")
         texts = [GAME.told(p.record, action, seat) for seat in range(3)]
         p.apply(action)
-        assert [("stow" in kinds(p, seat)) for seat in range(3)] == [text == "stow 1" for text in texts]
+        assert [("stow" in events_of(p, 0, seat)) for seat in range(3)] == [text == "stow 1" for text in texts]
 
 
 @pytest.mark.parametrize("options", LEAKY)

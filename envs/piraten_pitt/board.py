@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import rules
-from .observation import NODE_SCALE
 
 FORMAT = "piraten-pitt-board/1"
 FOLDER = Path(__file__).parent / "boards"
+NODE_SCALE = 10000
 KINDS = ("bay", "hideout", "path", "arrow", "pirate_start")
 
 
@@ -50,6 +50,33 @@ class Board:
             record["neighbour"][node, : len(beside)] = beside
             name = self.ids[node].encode("ascii")
             record["node_name"][node, : len(name)] = list(name)
+        record["steps"][:, :n] = self.steps
+        record["tour"] = self.tour
+
+    @cached_property
+    def steps(self) -> list[list[int]]:
+        """Steps of a sailor where no pirate stands, from every node to each hideout and, last row, to the bay; the bay ends a move (22)."""
+        found = []
+        for goal in (*self.hideouts, self.bay):
+            steps, todo = {goal: 0}, [goal]
+            for node in todo:
+                for beside in self.neighbours[node]:
+                    if beside not in steps and (node != self.bay or node == goal):
+                        steps[beside] = steps[node] + 1
+                        todo.append(beside)
+            found.append([steps[node] for node in range(len(self.ids))])
+        return found
+
+    @cached_property
+    def tour(self) -> list[list[int]]:
+        """``tour[left][h]``: the fewest steps from hideout ``h`` over the hideouts of the bit set ``left`` into the bay."""
+        *to_hideout, to_bay = self.steps
+        found: list[list[int]] = []
+        for left in range(1 << rules.GEMS):
+            following = [h for h in range(rules.GEMS) if left >> h & 1]
+            ways = [[to_hideout[f][node] + found[left ^ (1 << f)][f] for f in following] for node in self.hideouts]
+            found.append([min(way, default=to_bay[node]) for way, node in zip(ways, self.hideouts, strict=True)])
+        return found
 
 
 def board_names() -> list[str]:

@@ -15,7 +15,7 @@ GEMS = 5  # of each colour, and the number of hideouts
 MAX_NODES = 36
 MAX_DEGREE = 6
 NAME_LENGTH = 8
-WINDOW = 64  # events that the record remembers; fewer lie between two decisions of a seat (three turns of at most 18, and the rest of one)
+WINDOW = 8  # events of a chest that the record remembers; no more lie between two decisions of a seat
 
 # Kinds of nodes; hideout h is HIDEOUT + h.
 PATH, ARROW_FIELD, BAY, HIDEOUT = 0, 1, 2, 3
@@ -31,14 +31,14 @@ MOVE, STOW, ARROW, PIRATE, TURN, SHOW, PLACE = 0, 1, 2, 3, 4, 5, 6  # phases
 PIRATE_FACE = 5
 SINCE_LAST_DECISION, LAST, CURRENT, NONE = 0, 1, 2, 3  # event_window
 
-# Kinds of events that players see (7.5). STOWED carries the count found in the opened compartment, SHOWN the count found and taken.
-ROLLED, MOVED, PIRATE_MOVED, STOWED, MET, TURNED, SHOWN, PLACED, UNLOADED = 1, 2, 3, 4, 5, 6, 7, 8, 9
-EVENT_KINDS = 9
-# Columns of an event; NOBODY stands for no chest.
-KIND, ACTOR, OWNER, SIDE, COUNT, TURNS, NODE, TOLD = 0, 1, 2, 3, 4, 5, 6, 7
+# What happens to a chest before everybody's eyes (7.5); positions, rolls and gems on the board are seen at any time. STOWED carries the
+# count found in the opened compartment, SHOWN and UNLOADED the count taken out.
+STOWED, TURNED, SHOWN, UNLOADED = 1, 2, 3, 4
+# Columns of an event; AXIS is that of the chest afterwards.
+KIND, ACTOR, SIDE, COUNT, TURNS, AXIS, TOLD = 0, 1, 2, 3, 4, 5, 6
 NOBODY = -1
-NO_SIDE = -1
-NO_NODE = -1
+PROGRESS = 0.02  # what a step nearer home pays with reward="progress"
+EVERYBODY = (1 << MAX_PLAYERS) - 1
 PUBLIC = MAX_PLAYERS  # the row of ``belief`` of a bystander who is told of no turn and no stowing
 
 START, ROLL = 0, 1  # log codes
@@ -61,6 +61,7 @@ DTYPE = record_dtype(
         ("arrow_variant", np.int8),
         ("random_start", np.int8),
         ("max_turns", np.int16),
+        ("progress", np.int8),  # reward="progress"
         ("dense", np.int8),
         # The board.
         ("nodes", np.int16),
@@ -72,6 +73,10 @@ DTYPE = record_dtype(
         ("neighbour", np.int8, (MAX_NODES, MAX_DEGREE)),
         ("node_xy", np.int16, (MAX_NODES, 2)),  # in ten-thousandths of the board's half size
         ("node_name", np.int8, (MAX_NODES, NAME_LENGTH)),  # ASCII, padded with zeros
+        # Steps of a sailor where no pirate stands, from each node to hideout h (row h) and to the bay (the last row).
+        ("steps", np.int8, (GEMS + 1, MAX_NODES)),
+        # tour[left, h]: the fewest steps from hideout h over the hideouts of the bit set ``left`` into the bay.
+        ("tour", np.int16, (1 << GEMS, GEMS)),
         # The position. Secured gems are ``score``.
         ("turn_no", np.int16),  # 1, 2, ...
         ("roller", np.int16),
@@ -85,9 +90,8 @@ DTYPE = record_dtype(
         ("met", np.int16),  # whose chest is being turned, shown or emptied, or NOBODY
         ("to_place", np.int16),
         # What everybody saw, and who was told.
-        ("told", np.int32),  # number of events so far; event e is row e % WINDOW
-        ("event", np.int8, (WINDOW, 8)),
-        ("since", np.int32, (MAX_PLAYERS,)),  # events before the seat's last decision
+        ("event", np.int8, (MAX_PLAYERS, WINDOW, 7)),  # by chest, newest first
+        ("fresh", np.int16, (MAX_PLAYERS, MAX_PLAYERS)),  # by seat and chest: events since the seat's last decision, at most WINDOW
         # belief[i, c, x]: the probability, for seat i, that x of the gems in chest c lie on side 0.
         ("belief", np.float32, (MAX_PLAYERS + 1, MAX_PLAYERS, GEMS + 1)),
         ("doubts", np.int16, (MAX_PLAYERS,)),  # turns since the owner last opened the chest that the axis does not explain
@@ -131,7 +135,6 @@ def start_turn(s: Any, seat: int) -> None:
     write_log(s, ROLL)
     write_log(s, seat)
     write_log(s, s.die)
-    tell_all(s, ROLLED, seat, NOBODY, NO_SIDE, s.die, NO_NODE)
 
 
 @kernel
@@ -229,8 +232,18 @@ def mark_pirate_targets(s: Any, mask: Any) -> None:
 @kernel
 def apply(s: Any, action: int) -> None:
     """One decision and what follows from it."""
+    if s.progress:
+        add_progress(s, -PROGRESS)
+    play(s, action)
+    if s.progress:
+        add_progress(s, PROGRESS)
+
+
+@kernel
+def play(s: Any, action: int) -> None:
+    """What a decision sets off, by phase."""
     seat = s.to_move
-    s.since[seat] = s.told
+    s.fresh[seat] = 0
     if s.phase == MOVE:
         move_sailor(s, seat, action)
     elif s.phase == STOW:
@@ -240,12 +253,10 @@ def apply(s: Any, action: int) -> None:
     elif s.phase == ARROW:
         if action != DECLINE:
             owner = (seat + 1 + (action - ARROW_1) // 3) % s.players
-            tell_all(s, MET, seat, owner, NO_SIDE, 0, NO_NODE)
             turn_chest(s, owner, 1 + (action - ARROW_1) % 3)
         end_turn(s)
     elif s.phase == PIRATE:
         s.pirate = action
-        tell_all(s, PIRATE_MOVED, seat, NOBODY, NO_SIDE, 0, action)
         meet_next(s, seat)
     elif s.phase == TURN:
         turn_chest(s, s.met, 1 + action - TURN_1)
@@ -262,7 +273,6 @@ def move_sailor(s: Any, seat: int, target: int) -> None:
     """18-22, 38: where the move ends."""
     moved = target != s.position[seat]
     s.position[seat] = target
-    tell_all(s, MOVED, seat, NOBODY, NO_SIDE, 0, target)
     kind = s.node_kind[target]
     if kind >= HIDEOUT and s.gem[seat, kind - HIDEOUT] and (moved or s.collect_on_stay):
         s.phase = STOW
@@ -316,7 +326,7 @@ def stow(s: Any, seat: int, side: int) -> None:
             for x in range(s.loaded[seat], 0, -1):
                 s.belief[observer, seat, x] = 0.5 * s.belief[observer, seat, x] + 0.5 * s.belief[observer, seat, x - 1]
             s.belief[observer, seat, 0] *= 0.5
-    tell(s, audience, STOWED, seat, seat, side, before, 0, s.position[seat])
+    tell(s, audience, seat, STOWED, seat, side, before, 0)
 
 
 @kernel
@@ -334,7 +344,7 @@ def unload(s: Any, seat: int) -> None:
     s.loaded[seat] = 0
     s.unseen_turns[seat] = 0
     learn(s, seat, 0)
-    tell_all(s, UNLOADED, seat, seat, NO_SIDE, count, s.bay)
+    tell(s, EVERYBODY, seat, UNLOADED, seat, 0, count, 0)
     if s.score[seat] == GEMS:
         s.winner[seat] = 1
         s.terminal = 1
@@ -354,6 +364,17 @@ def potential(s: Any, seat: int) -> float:
 
 
 @kernel
+def add_progress(s: Any, weight: float) -> None:
+    """Add ``weight`` x (mean of the other seats' steps home - own steps home) to the reward of every seat."""
+    total = 0
+    for seat in range(s.players):
+        total += steps_home(s, seat, s.position[seat])
+    for seat in range(s.players):
+        own = steps_home(s, seat, s.position[seat])
+        s.reward[seat] += weight * ((total - own) / (s.players - 1) - own)
+
+
+@kernel
 def meet_next(s: Any, after: int) -> None:
     """28, 29, 36: the next foreign sailor on the pirate's field, clockwise from the roller."""
     for k in range((after - s.roller) % s.players + 1, s.players):
@@ -363,7 +384,6 @@ def meet_next(s: Any, after: int) -> None:
             s.meetings[owner] += s.loaded[owner] > 0
             s.phase = TURN
             s.to_move = s.roller
-            tell_all(s, MET, s.roller, owner, NO_SIDE, 0, s.pirate)
             return
     end_turn(s)
 
@@ -396,7 +416,7 @@ def turn_chest(s: Any, owner: int, k: int) -> None:
             mix(s, observer, owner, float(swaps(axis, k)))
         elif observer < s.players or observer == PUBLIC:
             mix(s, observer, owner, swapped / explained)
-    tell(s, audience, TURNED, s.roller, owner, NO_SIDE, 0, k, NO_NODE)
+    tell(s, audience, owner, TURNED, s.roller, 0, 0, k)
 
 
 @kernel
@@ -441,7 +461,7 @@ def show(s: Any, side: int) -> None:
     s.content[owner, side ^ side_of_a(s, owner)] = 0
     s.loaded[owner] = rest
     learn(s, owner, 0 if side == 0 else rest)
-    tell_all(s, SHOWN, owner, owner, side, count, NO_NODE)
+    tell(s, EVERYBODY, owner, SHOWN, owner, side, count, 0)
     if count == 0:
         meet_next(s, owner)
     else:
@@ -459,7 +479,6 @@ def place(s: Any, node: int) -> None:
     owner = s.met
     s.gem[owner, s.node_kind[node] - HIDEOUT] = 1
     s.to_place -= 1
-    tell_all(s, PLACED, s.roller, owner, NO_SIDE, 0, node)
     if s.to_place == 0:
         meet_next(s, owner)
 
@@ -481,24 +500,43 @@ def draw_audience(s: Any, kind: int, actor: int, owner: int) -> int:
 
 
 @kernel
-def tell(s: Any, audience: int, kind: int, actor: int, owner: int, side: int, count: int, turns: int, node: int) -> None:
-    """Remember an event, the oldest one falls out."""
-    row = s.event[s.told % WINDOW]
+def tell(s: Any, audience: int, chest: int, kind: int, actor: int, side: int, count: int, turns: int) -> None:
+    """Remember an event of a chest, the oldest one falls out."""
+    rows = s.event[chest]
+    for e in range(WINDOW - 1, 0, -1):
+        rows[e] = rows[e - 1]
+    row = rows[0]
     row[KIND] = kind
     row[ACTOR] = actor
-    row[OWNER] = owner
     row[SIDE] = side
     row[COUNT] = count
     row[TURNS] = turns
-    row[NODE] = node
+    row[AXIS] = s.orientation[chest] & 1
     row[TOLD] = audience
-    s.told += 1
+    for seat in range(s.players):
+        s.fresh[seat, chest] = min(s.fresh[seat, chest] + 1, WINDOW)
 
 
 @kernel
-def tell_all(s: Any, kind: int, actor: int, owner: int, side: int, count: int, node: int) -> None:
-    """Remember an event that everybody sees."""
-    tell(s, (1 << MAX_PLAYERS) - 1, kind, actor, owner, side, count, 0, node)
+def gems_of(s: Any, seat: int) -> int:
+    """The hideouts where gems of the seat lie, as a bit set."""
+    found = 0
+    for h in range(GEMS):
+        found |= s.gem[seat, h] << h
+    return found
+
+
+@kernel
+def steps_home(s: Any, seat: int, node: int) -> int:
+    """The fewest steps from a node over the hideouts with gems of the seat into the bay, where no pirate stands."""
+    wanted = gems_of(s, seat)
+    if wanted == 0:
+        return s.steps[GEMS, node]
+    best = MAX_NODES * MAX_NODES
+    for h in range(GEMS):
+        if (wanted >> h) & 1:
+            best = min(best, s.steps[h, node] + s.tour[wanted ^ (1 << h), h])
+    return best
 
 
 @kernel
@@ -511,13 +549,13 @@ def hide(s: Any, seat: int) -> None:
             for other in range(s.players):
                 if other != seat:
                     s.belief[other, chest] = 0
-    for e in range(WINDOW):
-        kind = s.event[e, KIND]
-        if kind in (TURNED, STOWED):
-            if (s.event[e, TOLD] >> seat) & 1:
-                s.event[e, TOLD] = 1 << seat
-            else:
-                s.event[e] = 0
+        for e in range(WINDOW):
+            event = s.event[chest, e]
+            if event[KIND] in (TURNED, STOWED):
+                if (event[TOLD] >> seat) & 1:
+                    event[TOLD] = 1 << seat
+                else:
+                    event[:] = 0
 
 
 @kernel
@@ -551,10 +589,11 @@ def resample(s: Any, seat: int) -> None:
                 be_sure(s, other, chest, x)
             else:
                 s.belief[other, chest] = s.belief[PUBLIC, chest]
-    for e in range(WINDOW):
-        kind = s.event[e, KIND]
-        if kind in (TURNED, STOWED):
-            s.event[e, TOLD] = draw_audience(s, kind, s.event[e, ACTOR], s.event[e, OWNER]) | (1 << seat)
+    for chest in range(s.players):
+        for e in range(WINDOW):
+            event = s.event[chest, e]
+            if event[KIND] in (TURNED, STOWED):
+                event[TOLD] = draw_audience(s, event[KIND], event[ACTOR], chest) | (1 << seat)
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Piraten-Pitt at the table: options, action strings, events, statistics, text and drawing."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -10,14 +11,14 @@ from ..core.canvas import Canvas
 from ..core.game import Game, Record, Statistic
 from ..core.options import Options
 from . import observation, rules
-from .board import load_board
-from .observation import NODE_SCALE
+from .board import NODE_SCALE, load_board
 from .rules import (
     ARROW,
     ARROW_1,
     DECLINE,
     MAX_NODES,
     MOVE,
+    NAME_LENGTH,
     PIRATE,
     PLACE,
     SHOW,
@@ -35,6 +36,7 @@ FACES: tuple[int | str, ...] = (1, 2, 3, 4, "P")
 AXES = ("left-right", "far-near")
 COLOURS = ("#d6342c", "#2c6fbb", "#3a9d4e", "#e0a800")
 INKS = ("red", "blue", "green", "yellow")
+VERBS = {MOVE: "move", PIRATE: "pirate", PLACE: "place"}
 CORNERS = ((0, 1), (0, 0), (1, 0), (1, 1))  # of seats 0 .. 3: left or right, top or bottom
 
 
@@ -51,8 +53,8 @@ class PiratenPittOptions(Options):
     )
     event_window: Literal["since_last_decision", "last", "current", "none"] = Field(
         "since_last_decision",
-        description="events that the observation shows: 'since_last_decision' of the seat; 'last': the last 64, across decisions; "
-        "'current': the newest one since the last decision; 'none'",
+        description="events of the chests that the observation shows: those 'since_last_decision' of the seat; 'last': the last 8 of every "
+        "chest, across decisions; 'current': only the one that a show or a placement answers; 'none'",
     )
     attention: float = Field(
         1.0, ge=0, le=1, description="probability with which a seat is told of each turn and stowing of others, drawn for every seat"
@@ -65,7 +67,11 @@ class PiratenPittOptions(Options):
     arrow_variant: bool = Field(False, description="whether ending a move on an arrow field lets turn another player's chest (38)")
     random_start: bool = Field(False, description="whether the first player is drawn; otherwise seat 0 (8)")
     max_turns: int = Field(1000, ge=1, le=30000, description="turns after which the game is truncated")
-    reward: Literal["win"] = Field("win", description="+1 to the winner, -1/(n-1) to the others, at the end")
+    reward: Literal["win", "progress"] = Field(
+        "win",
+        description="'win': +1 to the winner, -1/(n-1) to the others, at the end; 'progress', for training: adds the change of 0.02 x "
+        "(mean of the others' steps home - own) at every decision; steps home: the shortest tour over the own gems on hideouts to the bay",
+    )
     dense: bool = Field(
         False, description="add the change of 0.1 x (own secured gems - mean of the others' secured gems) at every decision"
     )
@@ -127,16 +133,17 @@ class PiratenPitt(Game):
         record["arrow_variant"] = options.arrow_variant
         record["random_start"] = options.random_start
         record["max_turns"] = options.max_turns
+        record["progress"] = options.reward == "progress"
         record["dense"] = options.dense
 
     def node_names(self, record: Record) -> list[str]:
         """Ids of the board's nodes, by number."""
-        return [record["node_name"][node].tobytes().rstrip(b"\0").decode("ascii") for node in range(record["nodes"])]
+        return list(_nodes(record["node_name"].tobytes()))
 
     def action_to_string(self, record: Record, action: int) -> str:
         phase = int(record["phase"])
         if action < MAX_NODES:
-            verb = {MOVE: "move", PIRATE: "pirate", PLACE: "place"}.get(phase)
+            verb = VERBS.get(phase)
             if verb is None or action >= record["nodes"]:
                 raise ValueError(f"node {action} is no action of this phase")
             return f"{verb} {self.node_names(record)[action]}"
@@ -150,11 +157,15 @@ class PiratenPitt(Game):
         return f"arrow {(int(record['roller']) + 1 + offset) % int(record['players'])} {k + 1}"
 
     def string_to_action(self, record: Record, text: str) -> int:
-        phase = int(record["phase"])
-        mask = range(int(record["nodes"])) if phase in (MOVE, PIRATE, PLACE) else range(SIDE_0, rules.NUM_ACTIONS)
-        for action in mask:
-            if self.action_to_string(record, action) == text:
-                return action
+        verb, _, name = text.partition(" ")
+        if VERBS.get(int(record["phase"])) == verb:
+            node = _nodes(record["node_name"].tobytes()).get(name)
+            if node is not None:
+                return node
+        else:
+            for action in range(SIDE_0, rules.NUM_ACTIONS):
+                if self.action_to_string(record, action) == text:
+                    return action
         raise ValueError(f"{text!r} is no action")
 
     def events(self, record: Record) -> list[dict[str, Any]]:
@@ -228,32 +239,28 @@ class PiratenPitt(Game):
         n = int(record["players"])
         canvas = Canvas(760, 640, background="#7ec3d8")
         names = self.node_names(record)
-
-        def at(node: int) -> tuple[float, float]:
-            x, y = record["node_xy"][node] / NODE_SCALE
-            return 380 + 240 * float(x), 322 - 240 * float(y)
-
+        points = [(380 + 240 * (x / NODE_SCALE), 322 - 240 * (y / NODE_SCALE)) for x, y in record["node_xy"].tolist()]
         canvas.circle(380, 322, 262, fill="#f3dfae", stroke="#c9a95f", width=3)
-        for node in range(int(record["nodes"])):
-            for i in range(int(record["degree"][node])):
-                other = int(record["neighbour"][node, i])
+        for node, (degree, beside) in enumerate(zip(record["degree"].tolist(), record["neighbour"].tolist(), strict=True)):
+            for other in beside[:degree]:
                 if other > node:
-                    canvas.line(*at(node), *at(other), stroke="#a98545", width=4)
-        for node, name in enumerate(names):
-            _node(canvas, *at(node), name, int(record["node_kind"][node]), start=node == record["pirate_start"])
-        for h, node in enumerate(record["hideout"]):
-            x, y = at(int(node))
+                    canvas.line(*points[node], *points[other], stroke="#a98545", width=4)
+        start = int(record["pirate_start"])
+        for node, (name, kind) in enumerate(zip(names, record["node_kind"].tolist(), strict=False)):
+            _node(canvas, *points[node], name, kind, start=node == start)
+        for h, node in enumerate(record["hideout"].tolist()):
+            x, y = points[node]
             out = 1 if x > 384 else -1
             for seat in range(n):
                 if record["gem"][seat, h]:
                     gx, gy = x + out * (30 + 15 * (seat % 2)), y - 8 + 16 * (seat // 2)
                     canvas.polygon([(gx, gy - 7), (gx + 6, gy), (gx, gy + 7), (gx - 6, gy)], fill=COLOURS[seat], stroke="#ffffff")
         for seat in range(n):
-            x, y = at(int(record["position"][seat]))
+            x, y = points[record["position"][seat]]
             x, y = x + (-8, -8, 8, 8)[seat], y + (8, -8, -8, 8)[seat]
             canvas.circle(x, y, 9, fill=COLOURS[seat], stroke="#ffffff", width=2)
             canvas.text(x, y, str(seat), 11, "#ffffff", bold=True)
-        x, y = at(int(record["pirate"]))
+        x, y = points[record["pirate"]]
         canvas.polygon([(x, y - 15), (x + 13, y + 10), (x - 13, y + 10)], fill="#1d1d1d", stroke="#ffffff", width=2)
         canvas.text(x, y + 2, "P", 13, "#ffffff", bold=True)
         for seat in range(n):
@@ -261,6 +268,13 @@ class PiratenPitt(Game):
         roller = int(record["roller"])
         canvas.text(380, 16, f"turn {record['turn_no']}: player {roller} rolled {FACES[record['die'] - 1]}", 15, "#0b3954", bold=True)
         return canvas
+
+
+@lru_cache(maxsize=64)
+def _nodes(names: bytes) -> dict[str, int]:
+    """The nodes of a board by their ids, in order; ``names`` are the bytes of a record's ``node_name``."""
+    padded = (names[at : at + NAME_LENGTH].rstrip(b"\0").decode("ascii") for at in range(0, len(names), NAME_LENGTH))
+    return {name: node for node, name in enumerate(padded) if name}
 
 
 def _node(canvas: Canvas, x: float, y: float, name: str, kind: int, start: bool) -> None:
