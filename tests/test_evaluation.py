@@ -12,6 +12,7 @@ import pytest
 from coin_game import BID, FOLD, REDUCTION, WINS, Always, Coin
 from deckhand.agents import Agent, RandomAgent, agent_names, make_agent, show_turns
 from deckhand.envs import LearnerBatch, game_names, get_game
+from deckhand.envs.alle_in_die_boote.rules import CARDS
 from deckhand.envs.core import IllegalAction, OptionError
 from deckhand.envs.core.rng import derive_seed
 from deckhand.train.cli import app
@@ -274,6 +275,21 @@ def test_report_of_a_cooperative_game(name):
     if decides_alike(game, first):
         assert same.difference[0].figures["score"].to_json() == {"mean": 0.0, "low": 0.0, "high": 0.0}
     assert evaluate(game, first, [], num_players=game.min_players, options={}, deals=2, seed=1).difference == []
+
+
+def test_full_rescues_and_quantiles_are_those_of_the_deals():
+    game = get_game("alle_in_die_boote")
+    agents = [make_agent(game, "strong"), make_agent(game, "random")]
+    options = {"level": "leicht", "open_queues": True}
+    result = evaluate(game, agents[0], agents[1:], num_players=1, options=options, deals=60, seed=2, deal_set="dev")
+    parts = play_games(game, agents[:1], np.zeros((60, 1), int), options=options, seeds=deal_seeds(60, 0, "dev"), seed=2)
+    rescued = Outcomes.join(list(parts)).extra["rescued"]
+    figures, quantiles = result.rows[0].figures, result.rows[0].quantiles["rescued"]
+    everybody = int(np.sum(rescued == CARDS))
+    assert 0 < everybody < 60
+    assert figures["win_rate"] == wilson(everybody, 60)
+    assert figures["rescued"].mean == pytest.approx(rescued.mean())
+    assert quantiles == {str(q): float(np.percentile(rescued, q)) for q in (0, 5, 25, 50, 75, 95, 100)}
 
 
 def test_progress_is_told():
