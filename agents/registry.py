@@ -15,8 +15,8 @@ from .shipped import best_specs, shipped_policies
 
 _CALL = re.compile(r"(?:([^():]*):)?([A-Za-z_]\w*)(?:\((.*)\))?")
 _SEARCHES: dict[str, tuple[type[SearchAgent], tuple[str, ...]]] = {
-    "flat": (FlatSearch, ("caution", "until", "horizon")),
-    "ismcts": (TreeSearch, ("exploration", "bias", "until", "horizon")),
+    "flat": (FlatSearch, ("policy", "caution", "until", "horizon")),
+    "ismcts": (TreeSearch, ("policy", "exploration", "bias", "until", "horizon")),
 }
 RESERVED = ("random", "best", "sample", *_SEARCHES)
 """Names that mean the same in every game: no rule agent and no policy can have them."""
@@ -42,8 +42,8 @@ def make_agent(game: Game | str, spec: str) -> Agent:
     ``flat(64)``                   flat Monte Carlo in 64 worlds (:class:`deckhand.agents.FlatSearch`)
     ``ismcts(500)``                information-set MCTS with 500 simulations (:class:`deckhand.agents.TreeSearch`)
     ``flat(50ms, low, caution=0)``  a search with a budget of time, the agent of its rollouts (the game's baseline if not
-                                   given) and settings: ``until`` (``end`` or ``reward``), ``horizon``; ``caution`` of
-                                   ``flat``; ``exploration`` and ``bias`` of ``ismcts``
+                                   given) and settings: ``until`` (``end`` or ``reward``), ``horizon``, ``policy`` (whose
+                                   actions are tried first); ``caution`` of ``flat``; ``exploration``, ``bias`` of ``ismcts``
     ``best``                       the strongest agent that ships for the game (:mod:`deckhand.agents.shipped`)
     ``policy``                     the trained policy that ships for the game
     ``flotsam_fight:low``          any of these with the game's name or id in front, which must be that of ``game``
@@ -151,6 +151,8 @@ def _make_search(game: Game, spec: str, name: str, arguments: str) -> SearchAgen
             rollout = text
         elif not equals or key not in allowed:
             raise OptionError(f"{game.name}: agent {spec!r} has no setting {text!r}; allowed are: {', '.join(f'{k}=' for k in allowed)}")
+        elif key == "policy":
+            settings[key] = make_agent(game, value)
         else:
             settings[key] = value if key == "until" else _number(game, spec, key, value)
     agent = search(game, Budget.parse(budget), make_agent(game, rollout), **settings)

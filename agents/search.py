@@ -10,14 +10,14 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.core import Game, OptionError
-from ..envs.core.agent import Agent, RandomAgent, Turns
+from ..envs.core.agent import Agent, RandomAgent, Turns, show_turns
 from ..envs.core.jit import JIT_DISABLED, bind
 from . import search_loops
 from .rule_agent import RuleAgent
@@ -29,6 +29,8 @@ FIRST_WORLDS = 8
 """After so many worlds, and whenever their number has doubled, a flat search drops the actions that trail ..."""
 DROP = 2.0
 """... by so much that so many standard errors on either side do not bring them level with the best."""
+SAME_WORLDS = 16
+"""After so many worlds an action is dropped that has returned the same as the likeliest one in each."""
 CHUNK_MS = 2.0
 """How often a search with a budget of time looks at the clock."""
 
@@ -71,19 +73,46 @@ class SearchStats:
     seconds: float = 0.0
 
 
+@runtime_checkable
+class Policy(Protocol):
+    """What a search asks a trained network for; a :class:`deckhand.agents.policy.PolicyAgent` is one."""
+
+    name: str
+    game: Game
+
+    def act(self, turns: Turns) -> NDArray[np.int64]:
+        """As of an :class:`Agent`."""
+
+    def reset(self, seed: int) -> None:
+        """As of an :class:`Agent`."""
+
+    def probabilities(self, observations: NDArray[np.float32], masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """One probability an action, (n, num_actions), 0 for every illegal one."""
+
+
 class SearchAgent(Agent):
     """What the searches have in common.
 
-    ``rollout`` plays the imagined games on: a :class:`RuleAgent` of the game, or a :class:`RandomAgent`. They go on until the game's end;
-    with ``until="reward"`` until somebody is rewarded, which suits games of several rounds; with ``horizon`` > 0 for so many decisions at
-    most.
+    ``rollout`` plays the imagined games on: a :class:`RuleAgent` of the game, a :class:`RandomAgent`, or (flat search only) a
+    :class:`Policy`. They go on until the game's end; with ``until="reward"`` until somebody is rewarded, which suits games of several
+    rounds; with ``horizon`` > 0 for so many decisions at most. ``policy`` says which actions are the likely ones in the turn to decide;
+    without it the agent of the rollouts does.
     """
 
     sees_observations = False
+    games_at_once = 4  # a few: company makes it no faster, and results come early
 
-    def __init__(self, game: Game, budget: Budget, rollout: Agent, *, until: Until = "end", horizon: int = 0) -> None:
-        if not isinstance(rollout, (RuleAgent, RandomAgent)) or rollout.game is not game:
-            raise OptionError(f"{game.name}: rollouts need a rule agent of this game or the random agent, not {rollout.name!r}")
+    def __init__(
+        self, game: Game, budget: Budget, rollout: Agent, *, policy: Policy | None = None, until: Until = "end", horizon: int = 0
+    ) -> None:
+        if not isinstance(rollout, (RuleAgent, RandomAgent, Policy)) or rollout.game is not game:
+            raise OptionError(
+                f"{game.name}: rollouts need a rule agent of this game, the random agent or a trained policy, not {rollout.name!r}"
+            )
+        if policy is None and isinstance(rollout, Policy):
+            policy = rollout
+        if policy is not None and not (isinstance(policy, Policy) and policy.game is game):
+            raise OptionError(f"{game.name}: the policy of a search must be a trained policy of this game, not {policy.name!r}")
         if until not in ("end", "reward"):
             raise OptionError(f"{game.name}: until cannot be {until!r}; allowed are 'end' and 'reward'")
         if horizon < 0:
@@ -93,6 +122,7 @@ class SearchAgent(Agent):
         rules = rule_set(game)
         self._kind = rollout.kind if isinstance(rollout, RuleAgent) else 0
         self._params = rollout.params if isinstance(rollout, RuleAgent) else np.zeros(rules.width)
+        self._policy = policy
         self._to_reward = until == "reward"
         self._horizon = horizon or 1 << 30
         self._loops = _bound_loops(game)
@@ -122,73 +152,140 @@ class SearchAgent(Agent):
     def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
         """An action for each of the turns ``rows``, which have more than one."""
 
-    def _preferred(self, views: NDArray[Any], masks: NDArray[np.bool_], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
-        actions = np.empty(len(views), np.int64)
-        self._loops.prefer(views, masks, seeds, self._kind, self._params, actions)
-        return actions
+    def prior(self, views: NDArray[Any], masks: NDArray[np.bool_], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What is known about the turns before the search, (n, num_actions): the policy's probabilities, or 1 for the rule agent's choice.
+
+        All 0 for random rollouts without a policy.
+        """
+        if self._policy is not None:
+            observations = np.empty((len(views), self.game.layout.size), np.float32)
+            # A seat's observation is the same of its view as of the whole position.
+            self.game.loops.write_observations(views, np.arange(len(views)), observations)
+            return self._policy.probabilities(observations, masks)
+        prior = np.zeros(masks.shape)
+        if self._kind > 0:
+            actions = np.empty(len(views), np.int64)
+            self._loops.prefer(views, masks, seeds, self._kind, self._params, actions)
+            prior[np.arange(len(views)), actions] = 1
+        return prior
 
 
 class FlatSearch(SearchAgent):
     """Flat Monte Carlo: every legal action is tried in the same worlds and played out; hopeless ones are dropped on the way.
 
-    The rule agent's own choice stands unless another action returned more by ``caution`` standard errors of the paired difference; of
-    several such the one that leads by most after subtracting them is taken. Random rollouts have no such choice: then the mean decides.
+    The likeliest action (of :meth:`prior`) stands unless another one returned more by ``caution`` standard errors of the paired
+    difference; of several such the one that leads by most after subtracting them is taken. Random rollouts without a policy have no
+    likeliest action: then the mean decides.
     """
 
     def __init__(self, game: Game, budget: Budget, rollout: Agent, *, caution: float = 1.0, **settings: Any) -> None:
         super().__init__(game, budget, rollout, **settings)
         if not 0 <= caution < np.inf:
             raise OptionError(f"{game.name}: caution cannot be {caution}; it is a number of standard errors, 0 or more")
-        self._caution = caution if self._kind > 0 else 0.0
+        self._caution = caution if self._kind > 0 or self._policy else 0.0
+        self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
 
     def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
         views, masks, seats = turns.views[rows], turns.masks[rows], turns.seats[rows]
-        bases = self._preferred(views, masks, seeds)
+        bases = np.argmax(np.where(masks, self.prior(views, masks, seeds), -1), axis=1)
         chosen = bases.copy()
-        # By time one turn after another, else all at once.
-        for part in [slice(i, i + 1) for i in range(len(rows))] if self.budget.in_ms else [slice(None)]:
-            alive = masks[part].copy()
-            trials = _Trials(alive.shape)
-            worlds, judged = 0, FIRST_WORLDS
+        # By time one turn after another, and where a policy plays, whose answers may depend on what else is asked; else all at once.
+        alone = self.budget.in_ms or self._player is not None
+        for part in [slice(i, i + 1) for i in range(len(rows))] if alone else [slice(None)]:
+            trials = _Trials(masks[part], bases[part])
             for first, count in _chunks(self.budget, FIRST_WORLDS):
-                self.stats.decisions += self._loops.sample_worlds(
-                    views[part],
-                    alive,
-                    seats[part],
-                    seeds[part],
+                self.stats.decisions += self._sample(views[part], seats[part], seeds[part], first, count, trials)
+                self.stats.simulations += trials.add(count)
+                if not trials.undecided.any():
+                    break
+            chosen[part] = trials.best(self._caution)
+        return chosen
+
+    def _sample(
+        self,
+        views: NDArray[Any],
+        seats: NDArray[np.int64],
+        seeds: NDArray[np.int64],
+        first: int,
+        count: int,
+        trials: "_Trials",
+    ) -> int:
+        """Try what is alive in the worlds number ``first`` .. ``first + count - 1``; returns the decisions made."""
+        if self._player is None:
+            return int(
+                self._loops.sample_worlds(
+                    views,
+                    trials.alive,
+                    seats,
+                    seeds,
                     first,
                     count,
                     self._kind,
                     self._params,
                     self._to_reward,
                     self._horizon,
-                    bases[part],
+                    trials.bases,
                     trials.gains,
                     trials.squares,
                     self._scratch,
                     self._mask,
                 )
-                trials.worlds += count * alive
-                worlds = first + count
-                if worlds >= judged:
-                    judged = 2 * worlds
-                    best = trials.bound(-DROP).max(axis=1, where=alive, initial=-np.inf)
-                    alive &= trials.bound(DROP) >= best[:, None]
-                    alive[np.arange(len(alive)), bases[part]] = True
-            self.stats.simulations += worlds * len(alive)
-            lead = np.where(alive, trials.bound(-self._caution), -np.inf)
-            chosen[part] = np.where(lead.max(axis=1) > 0, np.argmax(lead, axis=1), bases[part])
-        return chosen
+            )
+        base = trials.bases[0]
+        actions = np.array([base, *(a for a in np.flatnonzero(trials.alive[0]) if a != base)])
+        states = self.game.allocate(count * len(actions))
+        self._loops.fan_out(views, int(seats[0]), int(seeds[0]), first, count, actions, states, self._scratch)
+        decisions = int(views["decisions"][0])
+        self._player.reset(int(seeds[0]))
+        while True:
+            playing = (states["to_move"] >= 0) & (states["decisions"] - decisions < self._horizon)
+            if self._to_reward:
+                playing &= ~states["reward"].any(axis=1)
+            open_rows = np.flatnonzero(playing)
+            if len(open_rows) == 0:
+                break
+            shown = show_turns(self.game, states, open_rows, self._player)
+            self.game.loops.advance_rows(states, open_rows, self._player.act(shown))
+        returns = states["returns"][:, seats[0]].reshape(count, len(actions))
+        gains = returns[:, 1:] - returns[:, :1]
+        trials.gains[0, actions[1:]] += gains.sum(axis=0)
+        trials.squares[0, actions[1:]] += (gains**2).sum(axis=0)
+        return int((states["decisions"] - decisions).sum())
 
 
 class _Trials:
-    """What every action returned more than the rule agent's choice, by turn and action."""
+    """What every action returned more than the likeliest one, by turn and action."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.gains = np.zeros(shape)
-        self.squares = np.zeros(shape)
-        self.worlds = np.zeros(shape, np.int64)
+    def __init__(self, masks: NDArray[np.bool_], bases: NDArray[np.int64]) -> None:
+        self.alive = masks.copy()
+        self.bases = bases
+        self.gains = np.zeros(masks.shape)
+        self.squares = np.zeros(masks.shape)
+        self.worlds = np.zeros(masks.shape, np.int64)
+        self._judged = FIRST_WORLDS
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Whether a turn has an action left beside the likeliest, (n,)."""
+        return np.asarray(self.alive.sum(axis=1) > 1)
+
+    def add(self, count: int) -> int:
+        """Count so many more worlds, drop what trails; returns the worlds by turns that were tried."""
+        tried = self.undecided
+        self.worlds += count * (self.alive & tried[:, None])
+        if self.worlds.max() >= self._judged:
+            self._judged = 2 * int(self.worlds.max())
+            best = self.bound(-DROP).max(axis=1, where=self.alive, initial=-np.inf)
+            self.alive &= self.bound(DROP) >= best[:, None]
+            self.alive &= (self.worlds < SAME_WORLDS) | (self.squares > 0)
+            self.alive[np.arange(len(self.alive)), self.bases] = True
+        return count * int(tried.sum())
+
+    def best(self, caution: float) -> NDArray[np.int64]:
+        """The action to take, (n,)."""
+        lead = np.where(self.alive, self.bound(-caution), -np.inf)
+        return np.where(lead.max(axis=1) > 0, np.argmax(lead, axis=1), self.bases)
 
     def bound(self, errors: float) -> NDArray[np.float64]:
         """Mean plus so many of its standard errors; a single world says nothing about the spread."""
@@ -202,14 +299,17 @@ class _Trials:
 
 
 class TreeSearch(SearchAgent):
-    """Single-observer information-set MCTS (Cowling, Powley and Whitehouse 2012) with a bias towards a rule agent's choice.
+    """Single-observer information-set MCTS (Cowling, Powley and Whitehouse 2012) with a bias towards likely actions.
 
     One tree for all worlds; its nodes are sequences of actions (chance is not branched on), and an action competes only in the worlds in
     which it is legal. The root's most visited action is played. ``exploration`` is UCT's constant for returns scaled to 0 .. 1, ``bias``
-    the weight of the rule agent's choice, divided by the visits of the action plus one.
+    the weight of what speaks for an action before the search, divided by its visits plus one: that is :meth:`prior` at the root, 1 for
+    the rule agent's choice below.
     """
 
     def __init__(self, game: Game, budget: Budget, rollout: Agent, *, exploration: float = 0.5, bias: float = 1.0, **settings: Any) -> None:
+        if not isinstance(rollout, (RuleAgent, RandomAgent)):
+            raise OptionError(f"{game.name}: the rollouts of a tree need a rule agent or the random agent, not {rollout.name!r}")
         super().__init__(game, budget, rollout, **settings)
         for name, value in (("exploration", exploration), ("bias", bias)):
             if not 0 <= value < np.inf:
@@ -219,18 +319,8 @@ class TreeSearch(SearchAgent):
         self._tree = _nodes(FIRST_NODES)
         self.name = f"ismcts({budget})"
 
-    def prior(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Where the bias goes at the root, float64 (rows, num_actions): here 1 for the rule agent's choice.
-
-        A subclass may return a policy's probabilities instead.
-        """
-        prior = np.zeros((len(rows), turns.masks.shape[1]))
-        if self._kind > 0:
-            prior[np.arange(len(rows)), self._preferred(turns.views[rows], turns.masks[rows], seeds)] = 1
-        return prior
-
     def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
-        prior = self.prior(turns, rows, seeds)
+        prior = self.prior(turns.views[rows], turns.masks[rows], seeds)
         actions = np.empty(len(rows), np.int64)
         for j, i in enumerate(rows):
             tree = self._plant(0)
@@ -312,7 +402,7 @@ def _bound_loops(game: Game) -> Any:
     if rules not in _BOUND:
         kernels = {name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view", "fill_view")}
         kernels["choose"] = rules.loops.choose
-        names = ("is_paid", "roll_out", "prefer", "sample_worlds", "select", "grow_tree", "read_root")
+        names = ("is_paid", "roll_out", "prefer", "fan_out", "sample_worlds", "select", "grow_tree", "read_root")
         for name in names:
             kernels[name] = bind(getattr(search_loops, name), game.name, kernels)
         _BOUND[rules] = SimpleNamespace(**{name: kernels[name] for name in names})

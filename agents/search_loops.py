@@ -60,6 +60,17 @@ def prefer(views: Any, masks: Any, seeds: Any, kind: int, params: Any, actions: 
             actions[i] = np.argmax(masks[i])
 
 
+def fan_out(views: Any, seat: int, seed: int, first: int, count: int, actions: Any, states: Any, scratch: Any) -> None:
+    """The worlds that :func:`sample_worlds` would try for ``views[0]``: ``states[w * len(actions) + k]`` is the one after action k."""
+    n = len(actions)
+    for w in range(count):
+        scratch[1] = views[0]
+        fill_view(scratch, 1, seat, derive_seed(seed, first + w + 1))
+        for k in range(n):
+            states[w * n + k] = scratch[1]
+            advance(states, w * n + k, actions[k])
+
+
 def sample_worlds(
     views: Any,
     masks: Any,
@@ -79,12 +90,15 @@ def sample_worlds(
 ) -> int:
     """Flat Monte Carlo in the worlds number ``first`` .. ``first + count - 1`` of every view; returns the decisions made.
 
-    In each world every legal action is tried and played out, with the same chance to come for all of them. ``gains[i, a]`` (and
-    ``squares``) sum what action ``a`` returned more than ``bases[i]`` in the same world. ``scratch`` are three records to work in.
+    In each world every action of ``masks[i]`` is tried and played out, with the same chance to come for all of them; rows with a single
+    action are left out. ``gains[i, a]`` (and ``squares``) sum what action ``a`` returned more than ``bases[i]`` in the same world.
+    ``scratch`` are three records to work in.
     """
     rng = np.empty(4, np.int64)
     decisions = 0
     for i in range(len(views)):
+        if np.sum(masks[i]) < 2:
+            continue
         seat = seats[i]
         base = bases[i]
         for world in range(first, first + count):

@@ -5,8 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 from deckhand.agents import Budget, FlatSearch, RuleAgent, TreeSearch, default_agent, make_agent, show_turns, split_specs
+from deckhand.agents.policy import PolicyAgent
 from deckhand.agents.rules import rule_set
 from deckhand.envs import game_names, get_game
+from deckhand.envs.alle_in_die_boote.rules import BOARD, move_size
 from deckhand.envs.core import OptionError, Position
 from deckhand.envs.core.agent import RandomAgent
 from deckhand.envs.core.jit import JIT_DISABLED
@@ -170,18 +172,114 @@ def test_the_tree_keeps_its_books():
     assert np.all((tree["total"][1:n] >= 0) & (tree["total"][1:n] <= 2 * tree["visits"][1:n]))
 
 
-@compiled
-def test_a_prior_of_ones_own_steers_the_tree():
-    class Stubborn(TreeSearch):
-        def prior(self, turns, rows, seeds):
-            prior = np.zeros((len(rows), turns.masks.shape[1]))
-            prior[np.arange(len(rows)), [int(np.flatnonzero(turns.masks[i])[-1]) for i in rows]] = 1
-            return prior
+def stubborn(game, highest=True):
+    """A network without hidden layers that likes actions the more, the higher (or lower) their number, whatever it sees."""
+    taste = np.arange(game.num_actions, dtype=np.float32) * (1 if highest else -1)
+    return PolicyAgent(game, [(np.zeros((game.num_actions, game.layout.size), np.float32), taste)], "relu")
 
+
+@pytest.mark.parametrize("name", game_names())
+def test_a_policy_says_where_the_search_starts(name):
+    """Where nothing may overrule it, its choice is played: by flat search with infinite caution, by the tree with infinite bias."""
+    game = get_game(name)
+    position = played(name, game.max_players, 5, 8)
+    rule = make_agent(game, default_agent(game))
+    for policy in (stubborn(game), stubborn(game, highest=False)):
+        wanted = act(policy, position)
+        assert act(FlatSearch(game, Budget(3), rule, policy=policy, caution=1e9, horizon=5), position) == wanted
+        assert act(TreeSearch(game, Budget(20), rule, policy=policy, bias=1e9, horizon=5), position) == wanted
+
+
+def test_a_policy_sees_no_more_than_the_seat():
+    """It is asked once a turn, for the observation that the environment gives."""
     game = get_game("flotsam_fight")
-    position = Position.new(game, 2, {"rounds": 1}, 5)
-    agent = Stubborn(game, Budget(50), make_agent(game, "low"), bias=1000.0)
-    assert act(agent, position) == position.legal_actions()[-1]
+    asked = []
+
+    class Watched(PolicyAgent):
+        def probabilities(self, observations, masks):
+            asked.append(observations.copy())
+            return super().probabilities(observations, masks)
+
+    policy = Watched(game, stubborn(game).layers, "relu")
+    position = played("flotsam_fight", 3, 4, 5)
+    act(FlatSearch(game, Budget(2), make_agent(game, "low"), policy=policy, horizon=3), position)
+    assert len(asked) == 1
+    assert asked[0].tobytes() == position.observation(position.to_move).tobytes()
+
+
+@pytest.mark.parametrize("worlds", [1] if JIT_DISABLED else [5])
+def test_rollouts_of_a_policy_are_its_own_games(worlds):
+    """A literal second program, as for rule agents; worlds and actions are played side by side, the results are those of single games."""
+    seed = 3
+    game = get_game("flotsam_fight")
+    policy = random_network(game)
+    position = played("flotsam_fight", 2, 8, 9)
+    seat = position.to_move
+    search = FlatSearch(game, Budget(worlds), policy, caution=0)
+    search.reset(seed)
+    chosen = act(search, position)
+    world_stream = int(np.random.default_rng(seed).integers(2**53, size=1)[0])
+    returns = {}
+    decisions = 0
+    for w in range(worlds):
+        world = position.resample(seat, derive_seed(world_stream, w + 1))
+        for action in position.legal_actions():
+            copy = world.clone()
+            copy.apply(action)
+            decisions += 1
+            while not copy.is_over:
+                copy.apply(act(policy, copy))
+                decisions += 1
+            returns.setdefault(action, []).append(copy.record["returns"][seat])
+    means = {action: np.mean(values) for action, values in returns.items()}
+    assert means[chosen] == pytest.approx(max(means.values()))
+    assert search.stats.decisions == decisions
+
+
+def random_network(game):
+    generator = np.random.default_rng(1)
+    return PolicyAgent(game, [(generator.normal(size=(game.num_actions, game.layout.size)).astype(np.float32), np.float32([0]))], "relu")
+
+
+def test_rollouts_of_a_policy_keep_their_limits():
+    game = get_game("flotsam_fight")
+    position = Position.new(game, 2, {"rounds": 3}, 1)
+
+    def spent(**limits):
+        """Decisions a rollout."""
+        agent = FlatSearch(game, Budget(1), random_network(game), **limits)
+        act(agent, position)
+        return agent.stats.decisions / len(position.legal_actions())
+
+    assert spent(horizon=4) == 4
+    assert 4 < spent(until="reward") < 0.5 * spent()
+
+
+@compiled
+def test_actions_that_change_nothing_cost_little():
+    """Once every other action has returned the same in sixteen worlds, there is nothing left to find out."""
+    game = get_game("flotsam_fight")
+    position = Position.new(game, 2, {"rounds": 1, "reward": "game"}, 1)
+    search = FlatSearch(game, Budget(4000), make_agent(game, "low"), horizon=1)
+    act(search, position)
+    assert search.stats.simulations == 16
+
+
+@compiled
+@pytest.mark.parametrize("name", game_names())
+def test_the_same_seed_gives_the_same_decisions(name):
+    game = get_game(name)
+    agent = make_agent(game, "flat(2,horizon=20)")
+    games = []
+    for _ in range(2):
+        position = Position.new(game, game.min_players, {}, 4)
+        agent.reset(7)
+        actions = []
+        while not position.is_over and len(actions) < 60:
+            actions.append(act(agent, position))
+            position.apply(actions[-1])
+        games.append(actions)
+    assert games[0] == games[1]
 
 
 @pytest.mark.parametrize("spec", ["flat(5ms)", "ismcts(5ms)"])
@@ -230,6 +328,8 @@ def test_specs_name_budget_rollout_and_settings():
         ("flat(9,caution=-1)", ["caution", "-1"]),
         ("flat(9,caution=nan)", ["caution", "nan"]),
         ("flat(9,until=never)", ["until", "'never'", "'end'", "'reward'"]),
+        ("flat(9,policy=low)", ["policy", "trained policy", "'low'"]),
+        ("ismcts(9,policy=nowhere)", ["unknown agent 'nowhere'"]),
         ("ismcts(9,caution=1)", ["no setting 'caution=1'", "exploration="]),
         ("ismcts(9,exploration=-1)", ["exploration", "-1"]),
         ("keltis:flat(9)", ["another game"]),
@@ -249,6 +349,12 @@ def test_a_search_plays_its_own_game_only():
         FlatSearch(flotsam, Budget(4), RuleAgent(keltis, "greedy"))
     with pytest.raises(OptionError, match="rollouts need"):
         TreeSearch(flotsam, Budget(4), RandomAgent(keltis))
+    with pytest.raises(OptionError, match="rollouts need"):
+        FlatSearch(flotsam, Budget(4), stubborn(keltis))
+    with pytest.raises(OptionError, match="must be a trained policy of this game"):
+        FlatSearch(flotsam, Budget(4), RuleAgent(flotsam, "low"), policy=stubborn(keltis))
+    with pytest.raises(OptionError, match="rollouts of a tree need a rule agent"):
+        TreeSearch(flotsam, Budget(4), stubborn(flotsam))
     states = keltis.deal(2, {}, [1])
     agent = make_agent(flotsam, "flat(4)")
     with pytest.raises(OptionError, match="plays FlotsamFight-v0, not Keltis-v0"):
@@ -279,10 +385,34 @@ def test_rollouts_play_like_the_rule_agents_at_the_table(name):
 
 
 @compiled
-def test_flat_search_beats_its_rollout_agent():
+def test_strength_grows_with_the_budget():
     """The deals are fixed, so the result is; enough of them that the interval carries the claim."""
     game = get_game("flotsam_fight")
-    result = evaluate(
-        game, make_agent(game, "flat(16)"), [make_agent(game, "low")], num_players=2, options={"rounds": 1}, deals=150, seed=3
-    )
-    assert result.rows[0].figures["win_share"].low > 0.5
+    low = make_agent(game, "low")
+    found = {}
+    for spec in ("flat(1)", "flat(3)", "flat(40)"):
+        result = evaluate(game, make_agent(game, spec), [low], num_players=2, options={"rounds": 1}, deals=120, seed=3)
+        found[spec] = result.rows[0].figures["win_share"]
+    # A single world has no spread: the search plays what its rollouts' agent plays.
+    assert found["flat(1)"].mean == 0.5
+    assert found["flat(3)"].mean < found["flat(40)"].mean
+    assert found["flat(40)"].low > 0.5
+
+
+@compiled
+def test_solo_search_finds_free_moves_that_its_rollouts_never_make():
+    """ "simple" moves whole runs only; with it in its rollouts the search moves parts of runs too, and rescues more on the same deals."""
+    game = get_game("alle_in_die_boote")
+    simple, search = make_agent(game, "simple"), make_agent(game, "flat(24,simple)")
+    partial = 0
+    for seed in range(4):
+        position = Position.new(game, 1, {"level": "normal"}, seed)
+        while not position.is_over:
+            action = act(search, position)
+            if action < BOARD:
+                sections = action // 5, action % 5 + (action % 5 >= action // 5)
+                partial += move_size(position.record, *sections) < position.record["run"][sections[0]]
+            position.apply(action)
+    assert partial > 0
+    result = evaluate(game, search, [simple], num_players=1, options={"level": "normal"}, deals=30, seed=2)
+    assert result.difference[0].figures["rescued"].low > 0

@@ -1,0 +1,274 @@
+"""Search ladders: how the strength of a search grows with its budget.
+
+A ladder measures agents with growing budgets against the same opponents on the same deals (:mod:`.evaluation`). Every rung is stored as
+soon as it is measured: a ladder that was interrupted goes on where it stopped.
+"""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from ..agents import SearchAgent, make_agent
+from ..envs.core import Game, RecordError, get_game
+from ..envs.core.files import write_bytes, write_json
+from ..envs.core.rng import MAX_SEED
+from .config import Config, ConfigError, Name, Positive, Section, check_key
+from .evaluation import evaluate
+from .progress import Report
+from .tables import Grid
+from .versions import machine
+
+SCHEMA = "deckhand/ladder/1"
+BUDGET = "{budget}"
+
+
+class Series(Section):
+    """One line of the picture: an agent with growing budgets."""
+
+    agent: str
+    """A search agent with ``{budget}`` in the place of its budget."""
+    budgets: Annotated[list[str], Field(min_length=1)]
+    """``64`` or ``50ms``."""
+
+    @field_validator("budgets", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return [str(v) if type(v) is int else v for v in value] if isinstance(value, list) else value
+
+
+class LadderConfig(Config):
+    """What to measure, against whom."""
+
+    shipped = "ladder_"
+
+    game: str
+    players: Positive
+    options: dict[str, Any] = Field(default_factory=dict)
+    against: Annotated[list[str], Field(min_length=1)]
+    """Opponents; in cooperative games the baselines."""
+    series: Annotated[dict[Name, Series], Field(min_length=1)]
+    deals: Annotated[int, Field(ge=2)]
+    deal_set: Literal["dev", "test"] = "test"
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    """Of the agents' own randomness."""
+    figure: str | None = None
+    """What the picture shows of an evaluation: by default the win share, or the score in cooperative games."""
+    target: float | None = None
+    """A line to reach in the picture."""
+    processes: Positive = 2
+
+    def check(self, label: str) -> None:
+        game = check_key(label, "game", lambda: get_game(self.game))
+        check_key(label, "players", lambda: game.check_players(self.players))
+        check_key(label, "options", lambda: game.parse_options(self.options))
+        if self.figure is not None and self.figure not in _figures(game, self):
+            raise ConfigError(f"{label}: figure cannot be {self.figure!r}; allowed are: {', '.join(_figures(game, self))}")
+        for spec in self.against:
+            check_key(label, "against", partial(make_agent, game, spec))
+        if not game.cooperative and len(self.against) >= self.players:
+            raise ConfigError(f"{label}: against: {self.players} players leave seats for {self.players - 1} opponents at most")
+        for name, series in self.series.items():
+            if BUDGET not in series.agent:
+                raise ConfigError(f"{label}: series.{name}.agent cannot be {series.agent!r}: it must name its budget as {BUDGET}")
+            for spec in specs(series):
+                check_key(label, f"series.{name}", partial(make_agent, game, spec))
+
+
+def specs(series: Series) -> list[str]:
+    """The agents of a series, one a budget."""
+    return [series.agent.replace(BUDGET, budget) for budget in series.budgets]
+
+
+class Ladder:
+    """The results of a ladder, in ``<name>.json`` and ``<name>.png`` of a folder.
+
+    Results that lie there already are kept; :class:`ConfigError` if they were measured with other opponents, deals or options.
+    """
+
+    def __init__(self, config: LadderConfig, folder: Path) -> None:
+        self.config = config
+        self.path = folder / f"{config.name}.json"
+        self.evaluations: list[dict[str, Any]] = []
+        """Reports of :func:`.evaluation.evaluate`, each with ``search``: series, budget, and what the search did and took."""
+        if self.path.exists():
+            self.evaluations = _stored(self.path, config)
+
+    @property
+    def missing(self) -> list[tuple[str, str, str]]:
+        """Series, budget and agent of the rungs that are not measured yet."""
+        known = {(found["search"]["series"], found["search"]["budget"]) for found in self.evaluations}
+        rungs = [
+            (name, budget, spec)
+            for name, series in self.config.series.items()
+            for budget, spec in zip(series.budgets, specs(series), strict=True)
+        ]
+        return [rung for rung in rungs if rung[:2] not in known]
+
+    def climb(self, progress: Report | None = None) -> None:
+        """Measure the missing rungs, the configured number at a time; store them one by one."""
+        missing = self.missing
+        for done, found in enumerate(_measure_all(self.config, missing), 1):
+            self.evaluations.append(found)
+            self.save()
+            if progress:
+                progress(done, len(missing), found["search"]["budget"])
+
+    def save(self) -> None:
+        """Write the results and the picture."""
+        order = list(self.config.series)
+        self.evaluations.sort(key=lambda found: (order.index(found["search"]["series"]), found["search"]["seconds_per_game"]))
+        write_json(self.path, {"schema": SCHEMA, "config": self.config.model_dump(), "machine": machine(), "evaluations": self.evaluations})
+        write_bytes(self.path.with_suffix(".png"), self.draw())
+
+    def grid(self) -> Grid:
+        """The results as a table, one rung a row."""
+        key, percent = _measured(self.config)
+        rows = []
+        for found in self.evaluations:
+            subject = found["figures"][0]
+            text = "{mean:.1%} [{low:.1%}, {high:.1%}]" if percent else "{mean:.2f} [{low:.2f}, {high:.2f}]"
+            search = found["search"]
+            rows.append((subject["agent"], text.format(**subject[key]), f"{search['seconds_per_game']:.2f}", f"{search['turns']:,}"))
+        config = self.config
+        title = f"{config.name}: {config.players} players, against {', '.join(config.against)}, {config.deals:,} deals"
+        return Grid(title, ("agent", key.replace("_", " "), "search s/game", "turns"), rows)
+
+    def draw(self) -> bytes:
+        """The picture (PNG): strength with its interval over the seconds that the search takes a game, a line a series."""
+        from matplotlib.figure import Figure
+
+        config = self.config
+        key, percent = _measured(config)
+        scale = 100 if percent else 1
+        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        axes = figure.subplots()
+        for name in config.series:
+            rungs = [found for found in self.evaluations if found["search"]["series"] == name]
+            x = [found["search"]["seconds_per_game"] for found in rungs]
+            values = [found["figures"][0][key] for found in rungs]
+            (line,) = axes.plot(x, [scale * v["mean"] for v in values], marker="o", label=name)
+            axes.fill_between(
+                x, [scale * v["low"] for v in values], [scale * v["high"] for v in values], color=line.get_color(), alpha=0.15
+            )
+            for at, value, found in zip(x, values, rungs, strict=True):
+                axes.annotate(found["search"]["budget"], (at, scale * value["mean"]), xytext=(0, 5), textcoords="offset points", fontsize=8)
+        if not get_game(config.game).cooperative:
+            if percent:
+                axes.axhline(100 / config.players, color="grey", linewidth=1, label="equal strength")
+        elif self.evaluations:
+            baseline = self.evaluations[0]["figures"][1]
+            axes.axhline(scale * baseline[key]["mean"], color="grey", linewidth=1, label=baseline["agent"])
+        if config.target is not None:
+            axes.axhline(scale * config.target, color="black", linestyle="--", linewidth=1, label="target")
+        axes.set(
+            title=f"{get_game(config.game).title}, {config.players} players, against {', '.join(config.against)}",
+            xlabel="seconds of search a game (labels: budget a turn)",
+            ylabel=f"{key.replace('_', ' ')}{', %' if percent else ''} (95 % intervals)",
+            xscale="log",
+        )
+        axes.grid(alpha=0.3)
+        axes.legend()
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png", dpi=110)
+        return picture.getvalue()
+
+
+def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[str, Any]:
+    """One rung: the report of an evaluation and what the search did."""
+    game = get_game(config.game)
+    agent = make_agent(game, spec)
+    assert isinstance(agent, SearchAgent)
+    opponents = [make_agent(game, name) for name in config.against]
+    result = evaluate(
+        game,
+        agent,
+        opponents,
+        num_players=config.players,
+        options=config.options,
+        deals=config.deals,
+        seed=config.seed,
+        deal_set=config.deal_set,
+    )
+    games = result.deals if game.cooperative else result.games
+    stats = agent.stats
+    return result.to_json() | {
+        "search": {
+            "series": series,
+            "budget": budget,
+            "games": games,
+            "turns": stats.turns,
+            "simulations": stats.simulations,
+            "decisions": stats.decisions,
+            "seconds": stats.seconds,
+            "seconds_per_game": stats.seconds / games,
+        }
+    }
+
+
+def _measure_all(config: LadderConfig, rungs: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
+    """The rungs as they are finished."""
+    if min(config.processes, len(rungs)) <= 1:
+        yield from (measure(config, *rung) for rung in rungs)
+        return
+    # Spawned: a forked process would inherit threads that are not there any more.
+    with ProcessPoolExecutor(min(config.processes, len(rungs)), get_context("spawn")) as pool:
+        running = [pool.submit(measure, config, *rung) for rung in rungs]
+        try:
+            for future in as_completed(running):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _figures(game: Game, config: LadderConfig) -> list[str]:
+    """The figures that an evaluation has of an agent."""
+    if not game.cooperative:
+        return ["win_share", "return", "score"]
+    record = game.deal(config.players, config.options, [0])[0]
+    return [
+        "win_rate",
+        "score",
+        "return",
+        *(name for name, value in game.extra_outcome(record).items() if isinstance(value, (bool, int, float))),
+    ]
+
+
+def _measured(config: LadderConfig) -> tuple[str, bool]:
+    """The figure to show, and whether it is a share."""
+    key = config.figure or ("score" if get_game(config.game).cooperative else "win_share")
+    return key, key in ("win_share", "win_rate")
+
+
+def _stored(path: Path, config: LadderConfig) -> list[dict[str, Any]]:
+    """The evaluations of a result file."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {stored['schema']!r}")
+        before, evaluations = LadderConfig.model_validate(stored["config"]), stored["evaluations"]
+        if any(found["search"]["series"] is None for found in evaluations):
+            raise ValueError("it has a rung of no series")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecordError(f"{path} does not hold the results of a ladder: {error}") from None
+    changed = _changed(before, config)
+    if changed:
+        raise ConfigError(f"{path} was measured with another config: {', '.join(changed)} differ; move it away to measure anew")
+    return [found for found in evaluations if found["search"]["series"] in config.series]
+
+
+def _changed(before: LadderConfig, config: LadderConfig) -> Sequence[str]:
+    """What of two configs makes their results incomparable."""
+    keys = [
+        key
+        for key in ("game", "players", "options", "against", "deals", "deal_set", "seed")
+        if getattr(before, key) != getattr(config, key)
+    ]
+    series = [name for name in config.series if name in before.series and before.series[name].agent != config.series[name].agent]
+    return [*keys, *(f"series.{name}.agent" for name in series)]
