@@ -48,6 +48,8 @@ from .versions import versions
 
 SEARCH_STREAM = EVALUATION_STREAM - 1
 """The search of group ``i`` draws from ``derive_seed(seed, SEARCH_STREAM - i)``; deals count from 0."""
+UNRELATED = ("processes", "runs")
+"""Keys of a configuration that do not change the result."""
 DIGITS = 4
 """Decimals of the fitted values."""
 
@@ -282,7 +284,7 @@ class Fit:
         ]
         provenance = {
             "start": self.start.name,
-            "config": config.model_dump(),
+            "config": config.model_dump(exclude={*UNRELATED}),
             "training_deals": f"derive_seed({config.seed}, k), k = 0 .. {config.generations * config.deals - 1}",
             "versions": versions("cma"),
             "results": [_result(e) for e in evaluations],

@@ -34,6 +34,10 @@ COUNTS = (
     ("jump", "from the boat's top to the card played, in parts of 100", 0.0, 0.0),
     ("next", "share of the cards left that could be played next", 0.0, 0.0),
     ("run", "share of the cards left that could be played in a row if nobody interfered", 0.0, 0.0),
+    ("rank_left", "rank of the card played, times a tenth of the cards left", 0.0, 0.0),
+    ("opens_left", "the play activates a boat, times a tenth of the cards left", 0.0, 0.0),
+    ("free_left", "share of the unseen cards that could be played next, times a tenth of the cards left", 0.0, 0.0),
+    ("passing_left", "passing, times a tenth of the cards left", 0.0, 0.0),
 )
 (
     RANK,
@@ -51,6 +55,10 @@ COUNTS = (
     JUMP,
     NEXT,
     RUN,
+    RANK_LEFT,
+    OPENS_LEFT,
+    FREE_LEFT,
+    PASSING_LEFT,
 ) = range(len(COUNTS))
 NUMBERS = len(COUNTS)
 
@@ -131,16 +139,19 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         value = weights[HIGH] * late * hand[left - 1] / CARDS
         if action == PASS:
             value += weights[PASSING] + weights[PASSING_TWO] * (size == 2) + weights[PASSING_OTHERS] * others
+            value += weights[PASSING_LEFT] * left / 10
         else:
             card = PAIR_CARD[action]
             boat = PAIR_BOAT[action]
             open_boats = view.players - view.active - (top[boat] == 0)
             value += weights[RANK] * card / CARDS + weights[OPENS] * (top[boat] == 0)
+            value += (weights[RANK_LEFT] * card / CARDS + weights[OPENS_LEFT] * (top[boat] == 0)) * left / 10
             value += weights[SPARE] * (FIRST_PAIR[card + 1] - FIRST_PAIR[card] - 1) + weights[ONE] * (left == 1)
             value += weights[JUMP] * (CARD_VALUES[card] - top[boat]) / 100
             top[boat] = CARD_VALUES[card]
             find_fitting(top, open_boats, fitting)
-            value += (weights[FREE] + weights[FREE_LATE] * late) * (count_common(fitting, unseen) / unseen_count)
+            free = count_common(fitting, unseen) / unseen_count
+            value += (weights[FREE] + weights[FREE_LATE] * late + weights[FREE_LEFT] * left / 10) * free
             value += weights[NEXT] * count_common(fitting, kept) / left
             run = run_length(hand, left, top, open_boats)
             value += weights[RUN] * run / left
