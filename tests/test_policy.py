@@ -97,6 +97,14 @@ def test_sample_plays_the_distribution(game, folder):
     assert sampled.act(turns).tolist() == same.act(turns).tolist() != greedy.act(turns).tolist()
 
 
+@pytest.mark.parametrize("search", ["flat(2,low,policy={},caution=1e9,horizon=3)", "flat(1,{},caution=1e9,horizon=2)"])
+def test_a_spec_gives_a_policy_to_a_search(game, folder, search):
+    """Whose choice stands where nothing may overrule it."""
+    policy, agent = make_agent(game, str(folder)), make_agent(game, search.format(folder))
+    assert str(folder) in agent.name
+    assert agent.act(turns_of(game, agent, 5)).tolist() == policy.act(turns_of(game, policy, 5)).tolist()
+
+
 @pytest.mark.parametrize("name", game_names())
 def test_one_network_plays_every_player_count(name, tmp_path):
     owner = get_game(name)
