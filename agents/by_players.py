@@ -16,6 +16,7 @@ class ByPlayers(Agent):
         self.game = game
         self.agents = dict(agents)
         self.name = name
+        self.games_at_once = min(agent.games_at_once for agent in self.agents.values())
 
     def reset(self, seed: int) -> None:
         for agent in self.agents.values():

@@ -184,7 +184,7 @@ class LearnerBatch:
         return self._masks.copy()
 
     def turns(self, agent: Agent) -> Turns:
-        """The learner's decisions in all games as ``agent`` is shown them: what would it do in the learner's place?
+        """The learner's decisions in all games as ``agent`` is shown them, to ask what it would do in the learner's place.
 
         No game may be over; with ``autoreset`` none ever is.
         """

@@ -55,7 +55,8 @@ def imitate(
 def _collect(ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, led: int) -> float:
     """Fill the rollout buffer with the agent's actions; it plays the first ``led`` games. Returns the agreement."""
     env: Any = ppo.env
-    policy, buffer = ppo.policy, ppo.rollout_buffer
+    policy: Any = ppo.policy
+    buffer: Any = ppo.rollout_buffer
     policy.set_training_mode(False)
     buffer.reset()
     observations, starts = ppo._last_obs, ppo._last_episode_starts

@@ -34,7 +34,7 @@ class Agent(ABC):
     name: str
     sees_observations: ClassVar[bool] = True
     sees_views: ClassVar[bool] = True
-    games_at_once: ClassVar[int] = 256
+    games_at_once: int = 256
     """How many games are played side by side at most: many make full batches for a network; for an agent that takes seconds a game a few
     are better, so that results come early."""
 

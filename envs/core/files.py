@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[TextIO]:
+def writing(path: str | Path) -> Iterator[IO[str]]:
     """A UTF-8 text file to write, with plain line feeds, that takes the place of ``path`` when all went well.
 
     ``OSError`` if the folder is missing or ``path`` is a folder.

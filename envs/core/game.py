@@ -189,8 +189,7 @@ class Game(ABC):
         """New games, one a seed."""
         template = self.template(num_players, options)
         states = self.allocate(len(seeds))
-        for i, seed in enumerate(seeds):
-            self.loops.restart(states, template, i, check_seed(seed))
+        self.loops.restart_all(states, template, np.array([check_seed(seed) for seed in seeds], np.int64))
         return states
 
     def outcome(self, record: Record) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Two things numba does not do by itself:
 
 * **Fresh caches.** numba recompiles a function when *its own file* changed, but machine code holds copies of everything the function
-  calls. :func:`kernel` stamps the cached code with the contents of every package folder that it was compiled from.
+  calls. :func:`kernel` stamps the cached code with the contents of everything that it was compiled from.
 * **Generic loops.** A function that takes kernels as arguments, or closes over them, is compiled anew in every process. :func:`bind`
   copies a plain function and gives the copy the kernels as *globals*, which numba caches like any other function.
 """
@@ -28,26 +28,27 @@ CORE = Path(__file__).parent
 
 
 @cache
-def _folder_digest(folder: Path) -> bytes:
+def _digest(source: Path) -> bytes:
     digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
+    for path in sorted(source.iterdir()) if source.is_dir() else [source]:
         if path.suffix in (".py", ".json"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.digest()
 
 
-def _folders(function: Any, seen: set[int]) -> Iterator[Path]:
-    """The folders of a function and of every compiled function that it names."""
+def _sources(function: Any, seen: set[int]) -> Iterator[Path]:
+    """What a function and every compiled function that it names were compiled from: files of the core, folders of games and agents."""
     if id(function) in seen:
         return
     seen.add(id(function))
-    yield Path(function.__code__.co_filename).parent
+    file = Path(function.__code__.co_filename)
+    yield file if file.parent == CORE else file.parent
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
         named = vars(value).values() if isinstance(value, types.ModuleType) else (value,)
         for item in named:
             if isinstance(item, CPUDispatcher):
-                yield from _folders(item.py_func, seen)
+                yield from _sources(item.py_func, seen)
 
 
 def kernel(function: F) -> F:
@@ -58,7 +59,7 @@ def kernel(function: F) -> F:
     if JIT_DISABLED:
         return function
     dispatcher: Any = numba.njit(cache=True, error_model="numpy")(function)
-    stamp = hashlib.sha256(b"".join(_folder_digest(f) for f in sorted({CORE, *_folders(function, set())}))).hexdigest()
+    stamp = hashlib.sha256(b"".join(_digest(path) for path in sorted({Path(__file__), *_sources(function, set())}))).hexdigest()
     stored = dispatcher._cache
     stored._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
         cache_path=stored.cache_path, filename_base=stored._impl.filename_base, source_stamp=stamp

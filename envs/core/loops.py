@@ -126,6 +126,12 @@ def restart(states: Any, template: Any, i: int, seed: int) -> None:
     start(states, i, seed)
 
 
+def restart_all(states: Any, template: Any, seeds: Any) -> None:
+    """A new game in every place, one a seed."""
+    for i in range(len(states)):
+        restart(states, template, i, seeds[i])
+
+
 def restart_finished(states: Any, template: Any, seeds: Any, games: Any) -> None:
     """A new game in every place whose game is over: ``games[i]`` counts the games of place ``i``, its seed stream is ``seeds[i]``."""
     for i in range(len(states)):

@@ -244,7 +244,8 @@ class PiratenPitt(Game):
         for node, (degree, beside) in enumerate(zip(record["degree"].tolist(), record["neighbour"].tolist(), strict=True)):
             for other in beside[:degree]:
                 if other > node:
-                    canvas.line(*points[node], *points[other], stroke="#a98545", width=4)
+                    (x1, y1), (x2, y2) = points[node], points[other]
+                    canvas.line(x1, y1, x2, y2, stroke="#a98545", width=4)
         start = int(record["pirate_start"])
         for node, (name, kind) in enumerate(zip(names, record["node_kind"].tolist(), strict=False)):
             _node(canvas, *points[node], name, kind, start=node == start)
