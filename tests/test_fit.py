@@ -190,6 +190,7 @@ def test_a_file_beside_a_module_is_the_agent_fitted(tmp_path):
 # The search.
 
 
+@pytest.mark.needs_jit
 def test_a_fit_leaves_every_file(finished):
     names = {path.name for path in finished.path.iterdir()}
     assert names == {"config.yaml", "versions.json", "metrics.jsonl", "curve.png", "fitted.yaml", "evaluation.json"}
@@ -208,6 +209,7 @@ def test_a_fit_leaves_every_file(finished):
         assert result["difference"]["win_share"]["mean"] == pytest.approx(evaluation["difference"][0]["win_share"]["mean"], abs=1e-4)
 
 
+@pytest.mark.needs_jit
 def test_the_result_is_the_mean_over_the_last_generations(finished):
     rows = finished.read(finished.metrics)
     config = load_kind(FitConfig, str(finished.path / "config.yaml"))
@@ -219,6 +221,7 @@ def test_the_result_is_the_mean_over_the_last_generations(finished):
         assert agent.params[group.indexes] == pytest.approx(np.mean(means, axis=0), abs=1e-4)
 
 
+@pytest.mark.needs_jit
 def test_only_what_counts_for_the_players_and_is_not_fixed_changes(tmp_path):
     folder, _ = fit(tmp_path, *SMALL, "players=[2]", "fixed=[two.rank, two.opens]", "generations=1")
     agent, start = RuleAgent.load(folder.path / "fitted.yaml", GAME), make_agent(GAME, "strong")
@@ -226,6 +229,7 @@ def test_only_what_counts_for_the_players_and_is_not_fixed_changes(tmp_path):
     assert changed == [name for name in NAMES if name.startswith("two.") and name not in ("two.rank", "two.opens")]
 
 
+@pytest.mark.needs_jit
 def test_a_stopped_fit_goes_on_as_if_nothing_had_happened(finished, tmp_path):
     config = load_kind(FitConfig, str(finished.path / "config.yaml"))
     folder = RunFolder.create(tmp_path, config)
@@ -239,6 +243,7 @@ def test_a_stopped_fit_goes_on_as_if_nothing_had_happened(finished, tmp_path):
         assert (folder.path / name).read_bytes() == (finished.path / name).read_bytes()
 
 
+@pytest.mark.needs_jit
 def test_a_folder_of_another_fit_is_refused(finished, tmp_path):
     config = load_kind(FitConfig, str(finished.path / "config.yaml"), ["seed=5"])
     folder = RunFolder.create(tmp_path, config)
@@ -253,12 +258,14 @@ def test_a_killed_fit_resumes_and_processes_change_nothing(finished, tmp_path):
     command = [sys.executable, "-c", "from deckhand.train.cli import main; main()", "fit", "fit_flotsam_fight", *changes]
     process = subprocess.Popen([*command, "--out", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
     metrics = tmp_path / "fit_flotsam_fight-1" / "metrics.jsonl"
-    deadline = time.monotonic() + 120
-    while (not metrics.exists() or b"\n" not in metrics.read_bytes()) and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    deadline = time.monotonic() + 300
+    try:
+        while (not metrics.exists() or b"\n" not in metrics.read_bytes()) and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
     assert not (metrics.parent / "fitted.yaml").exists()
     result = CliRunner().invoke(app, ["fit", "--resume", str(metrics.parent)])
     assert result.exit_code == 0, result.output
