@@ -163,6 +163,14 @@ def test_a_solo_game_trains_and_is_compared_with_baselines(tmp_path):
     assert report["evaluations"][0]["agents"] == ["policy", "call_pump"]
 
 
+def test_one_policy_plays_every_seat_of_a_team(tmp_path):
+    changes = ["ppo.games=8", "ppo.steps=16", "ppo.batch_size=64", "budget.steps=256", "evaluation.every=128", "checkpoint_every=128"]
+    small = ["evaluation.deals=4", "evaluation.final_deals=4", "network.hidden=[16]", "threads=1", "players=[1, 3]"]
+    folder = train(tmp_path, *changes, *small, config="boote")
+    report = json.loads((folder.path / "evaluation.json").read_text())
+    assert [(e["players"], e["agents"]) for e in report["evaluations"][:2]] == [(1, ["policy", "call_pump"]), (3, ["policy", "call_pump"])]
+
+
 def test_opponent_pool_follows_its_rule():
     game = get_game("flotsam_fight")
     config = load_config("smoke", ["opponents.snapshots={weight: 1.0, every: 512, keep: 3, latest: 0.6}"]).opponents

@@ -340,7 +340,7 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
     most = max(config.players)
     if most == 1 and weight > 0:
         raise ConfigError(f"{label}: opponents: a game for one player has none; leave this section out")
-    if most > 1 and not sum(config.opponents.agents.values()) > 0:
+    if most > 1 and not sum(config.opponents.agents.values()) > 0 and not (game.cooperative and weight == 0):
         raise ConfigError(f"{label}: opponents.agents: {most} players need at least one agent with a weight above 0")
     rollout = config.ppo.games * config.ppo.steps
     if rollout % config.ppo.batch_size:
