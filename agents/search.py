@@ -182,7 +182,7 @@ class FlatSearch(SearchAgent):
         super().__init__(game, budget, rollout, **settings)
         if not 0 <= caution < np.inf:
             raise OptionError(f"{game.name}: caution cannot be {caution}; it is a number of standard errors, 0 or more")
-        self._caution = caution if self._kind > 0 or self._policy else 0.0
+        self._caution = caution if self._kind > 0 or self._policy is not None else 0.0
         self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
 

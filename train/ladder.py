@@ -6,6 +6,7 @@ soon as it is measured: a ladder that was interrupted goes on where it stopped.
 
 import io
 import json
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
@@ -13,9 +14,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
-from ..agents import SearchAgent, make_agent
+from ..agents import SearchAgent, make_agent, show_turns
 from ..envs.core import Game, RecordError, get_game
 from ..envs.core.files import write_bytes, write_json
 from ..envs.core.rng import MAX_SEED
@@ -123,7 +125,7 @@ class Ladder:
     def save(self) -> None:
         """Write the results and the picture."""
         order = list(self.config.series)
-        self.evaluations.sort(key=lambda found: (order.index(found["search"]["series"]), found["search"]["seconds_per_game"]))
+        self.evaluations.sort(key=lambda found: (order.index(found["search"]["series"]), _effort(found)))
         write_json(self.path, {"schema": SCHEMA, "config": self.config.model_dump(), "machine": machine(), "evaluations": self.evaluations})
         write_bytes(self.path.with_suffix(".png"), self.draw())
 
@@ -135,13 +137,15 @@ class Ladder:
             subject = found["figures"][0]
             text = "{mean:.1%} [{low:.1%}, {high:.1%}]" if percent else "{mean:.2f} [{low:.2f}, {high:.2f}]"
             search = found["search"]
-            rows.append((subject["agent"], text.format(**subject[key]), f"{search['seconds_per_game']:.2f}", f"{search['turns']:,}"))
+            rows.append(
+                (subject["agent"], text.format(**subject[key]), f"{_effort(found):,.0f}", f"{search['cpu_seconds'] / search['games']:.2f}")
+            )
         config = self.config
         title = f"{config.name}: {config.players} players, against {', '.join(config.against)}, {config.deals:,} deals"
-        return Grid(title, ("agent", key.replace("_", " "), "search s/game", "turns"), rows)
+        return Grid(title, ("agent", key.replace("_", " "), "imagined decisions a turn", "CPU s/game"), rows)
 
     def draw(self) -> bytes:
-        """The picture (PNG): strength with its interval over the seconds that the search takes a game, a line a series."""
+        """The picture (PNG): strength with its interval over the decisions that the search imagines a turn, a line a series."""
         from matplotlib.figure import Figure
 
         config = self.config
@@ -151,7 +155,7 @@ class Ladder:
         axes = figure.subplots()
         for name in config.series:
             rungs = [found for found in self.evaluations if found["search"]["series"] == name]
-            x = [found["search"]["seconds_per_game"] for found in rungs]
+            x = [_effort(found) for found in rungs]
             values = [found["figures"][0][key] for found in rungs]
             (line,) = axes.plot(x, [scale * v["mean"] for v in values], marker="o", label=name)
             axes.fill_between(
@@ -169,7 +173,7 @@ class Ladder:
             axes.axhline(scale * config.target, color="black", linestyle="--", linewidth=1, label="target")
         axes.set(
             title=f"{get_game(config.game).title}, {config.players} players, against {', '.join(config.against)}",
-            xlabel="seconds of search a game (labels: budget a turn)",
+            xlabel="imagined decisions a turn (labels: budget)",
             ylabel=f"{key.replace('_', ' ')}{', %' if percent else ''} (95 % intervals)",
             xscale="log",
         )
@@ -185,7 +189,10 @@ def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[s
     game = get_game(config.game)
     agent = make_agent(game, spec)
     assert isinstance(agent, SearchAgent)
+    # Loads, or compiles, what the search needs: no part of its effort.
+    agent.act(show_turns(game, game.deal(config.players, config.options, [0]), np.zeros(1, np.int64), agent))
     opponents = [make_agent(game, name) for name in config.against]
+    started = time.process_time()
     result = evaluate(
         game,
         agent,
@@ -196,6 +203,7 @@ def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[s
         seed=config.seed,
         deal_set=config.deal_set,
     )
+    cpu_seconds = time.process_time() - started
     games = result.deals if game.cooperative else result.games
     stats = agent.stats
     return result.to_json() | {
@@ -207,7 +215,7 @@ def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[s
             "simulations": stats.simulations,
             "decisions": stats.decisions,
             "seconds": stats.seconds,
-            "seconds_per_game": stats.seconds / games,
+            "cpu_seconds": cpu_seconds,
         }
     }
 
@@ -244,6 +252,11 @@ def _measured(config: LadderConfig) -> tuple[str, bool]:
     """The figure to show, and whether it is a share."""
     key = config.figure or ("score" if get_game(config.game).cooperative else "win_share")
     return key, key in ("win_share", "win_rate")
+
+
+def _effort(found: dict[str, Any]) -> float:
+    """Decisions that the search of a rung imagined a turn: unlike the time it took, the same on every machine."""
+    return float(found["search"]["decisions"] / max(found["search"]["turns"], 1))
 
 
 def _stored(path: Path, config: LadderConfig) -> list[dict[str, Any]]:
