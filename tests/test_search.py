@@ -186,8 +186,8 @@ def test_a_policy_says_where_the_search_starts(name):
     rule = make_agent(game, default_agent(game))
     for policy in (stubborn(game), stubborn(game, highest=False)):
         wanted = act(policy, position)
-        assert act(FlatSearch(game, Budget(3), rule, policy=policy, caution=1e9, horizon=5), position) == wanted
-        assert act(TreeSearch(game, Budget(20), rule, policy=policy, bias=1e9, horizon=5), position) == wanted
+        assert act(FlatSearch(game, Budget(2), rule, policy=policy, caution=1e9, horizon=3), position) == wanted
+        assert act(TreeSearch(game, Budget(5), rule, policy=policy, bias=1e9, horizon=3), position) == wanted
 
 
 def test_a_policy_sees_no_more_than_the_seat():
@@ -241,6 +241,7 @@ def random_network(game):
     return PolicyAgent(game, [(generator.normal(size=(game.num_actions, game.layout.size)).astype(np.float32), np.float32([0]))], "relu")
 
 
+@compiled
 def test_rollouts_of_a_policy_keep_their_limits():
     game = get_game("flotsam_fight")
     position = Position.new(game, 2, {"rounds": 3}, 1)
