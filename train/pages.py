@@ -1,8 +1,8 @@
 """The tables and pictures of the documents are written by code, so that they cannot disagree with it.
 
 The game pages ``envs/<game>/README.md`` get the tables of their game, ``README.md`` the table of the results stored in ``configs/results``:
-reports that ``deckhand evaluate --json`` or a training run wrote. ``python -m deckhand.train.pages`` rewrites them in a checkout; a test
-fails while they are out of date.
+reports that ``deckhand evaluate --json`` or a training run wrote. A game page may also name a stored comparison of training variants.
+``python -m deckhand.train.pages`` rewrites them in a checkout; a test fails while they are out of date.
 """
 
 import json
@@ -12,6 +12,7 @@ from random import Random
 
 from ..agents import agent_names
 from ..envs.core import Game, Position, game_names, get_game
+from .variants import COMPARISON, comparison_grids
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "configs" / "results"
@@ -71,6 +72,8 @@ def results() -> str:
     rows: list[tuple[object, ...]] = []
     for path in sorted(RESULTS.glob("*.json")):
         report = json.loads(path.read_text(encoding="utf-8"))
+        if report.get("schema") == COMPARISON:
+            continue
         for found in report.get("evaluations", [report]):
             game = get_game(found["game"])
             defaults = game.parse_options({}).model_dump(mode="json")
@@ -100,6 +103,17 @@ def results() -> str:
     return _table(("game", "players", "options", "agent", "against, or beside", "result [95 % interval]", "deals", "report"), rows)
 
 
+def comparisons() -> dict[str, str]:
+    """The stored comparisons of training variants by name: the tables of the greedy policies."""
+    found = {}
+    for path in sorted(RESULTS.glob("*.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if report.get("schema") == COMPARISON:
+            grids = [grid for grid in comparison_grids(report) if "(stochastic)" not in grid.title]
+            found[report["name"]] = "\n".join(grid.to_markdown() for grid in grids).rstrip()
+    return found
+
+
 def picture(game: Game) -> str:
     """An SVG of the middle of a random game, as the seat to move sees it."""
     rng = Random(7)
@@ -117,13 +131,14 @@ def updated_page(text: str, fresh: dict[str, str]) -> str:
 def pages() -> dict[Path, str]:
     """What every generated file should hold."""
     readme = ROOT / "README.md"
+    compared = comparisons()
     files = {readme: updated_page(readme.read_text(encoding="utf-8"), {"results": results()})}
     for name in game_names():
         game = get_game(name)
         folder = ROOT / "envs" / name
         files[folder / "picture.svg"] = picture(game)
         page = folder / "README.md"
-        files[page] = updated_page(page.read_text(encoding="utf-8"), tables(game))
+        files[page] = updated_page(page.read_text(encoding="utf-8"), tables(game) | compared)
     return files
 
 

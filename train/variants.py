@@ -1,16 +1,19 @@
 """Training the variants of one configuration in turn and comparing them."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
 from ..envs.core.files import write_json, write_text
 from .config import TrainConfig, variant_configs
-from .ppo import Trainer
 from .runs import RunFolder
 from .statistics import Figure
 from .tables import Grid
+
+COMPARISON = "deckhand/comparison/1"
+"""The schema of ``comparison.json``."""
 
 
 def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> list[Grid]:
@@ -18,6 +21,8 @@ def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> 
 
     A table for every final evaluation: rows are the policy's figures, columns the variants.
     """
+    from .ppo import Trainer
+
     reports: dict[str, dict[str, Any]] = {}
     for name, chosen in variant_configs(config).items():
         result = folder.path / name / "evaluation.json"
@@ -27,25 +32,28 @@ def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> 
             Trainer(chosen, own, console).run(resume=resume)
         reports[name] = json.loads(result.read_text(encoding="utf-8"))
     variants = {name: {"changes": config.variants[name], **report} for name, report in reports.items()}
-    write_json(folder.path / "comparison.json", {"schema": "deckhand/comparison/1", "name": config.name, "variants": variants})
-    grids = _compare(config, reports)
+    comparison = {"schema": COMPARISON, "name": config.name, "variants": variants}
+    write_json(folder.path / "comparison.json", comparison)
+    grids = comparison_grids(comparison)
     write_text(folder.path / "comparison.md", "\n".join(grid.to_markdown() for grid in grids))
     _draw(folder, list(reports))
     return grids
 
 
-def _compare(config: TrainConfig, reports: dict[str, dict[str, Any]]) -> list[Grid]:
-    """One grid an evaluation; what a variant lacks is ``-``."""
+def comparison_grids(comparison: Mapping[str, Any]) -> list[Grid]:
+    """The tables of a ``comparison.json``: one an evaluation, a row a figure, a column a variant; what a variant lacks is ``-``."""
+    variants = comparison["variants"]
     tables: dict[str, dict[str, dict[str, str]]] = {}
-    for variant, report in reports.items():
+    for variant, report in variants.items():
         for evaluation in report["evaluations"]:
             policy, *others = evaluation["agents"]
             against = f" against {others[0]}" if evaluation["by_seat"] else ""
-            title = f"{config.name}: {policy}{against}, {evaluation['players']} players, {evaluation['deals']:,} new deals, 95 % intervals"
+            setting = f"{evaluation['players']} players, {evaluation['deals']:,} new deals, 95 % intervals"
+            title = f"{comparison['name']}: {policy}{against}, {setting}"
             for name, text in _texts(evaluation).items():
                 tables.setdefault(title, {}).setdefault(name.replace("_", " "), {})[variant] = text
     return [
-        Grid(title, ("", *reports), [(name, *(row.get(v, "-") for v in reports)) for name, row in table.items()])
+        Grid(title, ("", *variants), [(name, *(row.get(v, "-") for v in variants)) for name, row in table.items()])
         for title, table in tables.items()
     ]
 
