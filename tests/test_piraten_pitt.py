@@ -609,12 +609,18 @@ def crowded(p, seed):
 
 @pytest.mark.needs_jit
 def test_i8_one_pile_and_memory_never_lose():
-    agents = [(bots.HUNTER, (1.0, 5.0))] * 4
+    agents = [hunter(1.0)] * 4
     for seed in range(4):
         p = finish(new(4, seed), agents, seed)
         assert p.record["robberies"].sum() == 0
         assert p.record["meetings"].sum() > 0
         assert p.record["right_shows"].sum() == p.record["shows"].sum() > 0
+
+
+def hunter(recall):
+    """Kind and parameters of a hunter who shows the right side with probability ``recall``."""
+    kind, (_, *others) = bots.AGENTS["hunter"]
+    return kind, (recall, *others)
 
 
 def finish(p, agents, seed, look=lambda p: None):
@@ -764,7 +770,7 @@ def test_the_last_events_tell_where_the_pile_is():
             seen += 1
 
     for seed in range(3):
-        finish(new(4, seed, event_window="last"), [(bots.HUNTER, (1.0, 5.0))] * 4, seed, look)
+        finish(new(4, seed, event_window="last"), [hunter(1.0)] * 4, seed, look)
     assert seen > 30
 
 
@@ -890,7 +896,7 @@ def test_show_accuracy_by_age():
 
 @pytest.mark.needs_jit
 def test_recall_is_the_share_of_right_shows():
-    agents = [(bots.HUNTER, (0.8, 5.0))] * 4
+    agents = [hunter(0.8)] * 4
     right = shows = 0
     for seed in range(12):
         p = finish(new(4, seed), agents, seed)
@@ -903,13 +909,12 @@ def test_recall_is_the_share_of_right_shows():
 @pytest.mark.needs_jit
 def test_a_rule_agent_decides_by_its_view_alone():
     rng = np.array([1, 2, 3, 4], np.int64)
-    params = np.array([1.0, 5.0])
     for k, p in enumerate(crowded(new(4, 9, turn_visibility="blind", max_turns=150), 9)):
         if p.is_over:
             break
-        for kind in (bots.COLLECTOR, bots.HUNTER):
+        for kind, params in (bots.AGENTS["collector"], hunter(1.0)):
             worlds = (p, p.resample(p.to_move, k), p.resample(p.to_move, k + 1))
-            choices = {int(bots.decide(kind, q.view(q.to_move).record, q.mask(), rng.copy(), params)) for q in worlds}
+            choices = {int(bots.decide(kind, q.view(q.to_move).record, q.mask(), rng.copy(), np.array(params))) for q in worlds}
             assert len(choices) == 1
             assert p.mask()[choices.pop()]
 
@@ -917,7 +922,7 @@ def test_a_rule_agent_decides_by_its_view_alone():
 @pytest.mark.needs_jit
 def test_memory_beats_guessing():
     """7.4: one player with perfect memory wins about three games of four against three who show a random side."""
-    agents = [(bots.HUNTER, (1.0, 5.0)), *[(bots.HUNTER, (0.5, 5.0))] * 3]
+    agents = [hunter(1.0), *[hunter(0.5)] * 3]
     wins = sum(int(finish(new(4, seed), agents, seed).record["winner"][0]) for seed in range(40))
     assert wins >= 20
 
