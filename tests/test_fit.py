@@ -30,7 +30,7 @@ from typer.testing import CliRunner
 
 GAME = get_game("flotsam_fight")
 NAMES = [p.name for p in rule_set(GAME).parameters["strong"]]
-SMALL = ["generations=4", "population=4", "deals=3", "players=[2, 3]", "evaluation.deals=4", "processes=1", "opponents={low: 1, strong: 2}"]
+SMALL = ["generations=4", "population=4", "deals=3", "players=[2, 3]", "evaluation.deals=4", "workers=1", "opponents={low: 1, strong: 2}"]
 
 
 def fit(parent, *changes, config="fit_flotsam_fight"):
@@ -254,7 +254,7 @@ def test_a_folder_of_another_fit_is_refused(finished, tmp_path):
 
 @pytest.mark.needs_jit
 def test_a_killed_fit_resumes_and_processes_change_nothing(finished, tmp_path):
-    changes = [f"--set={change}" for change in [*SMALL, "processes=2"]]
+    changes = [f"--set={change}" for change in [*SMALL, "workers=2"]]
     command = [sys.executable, "-c", "from deckhand.train.cli import main; main()", "fit", "fit_flotsam_fight", *changes]
     process = subprocess.Popen([*command, "--out", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
     metrics = tmp_path / "fit_flotsam_fight-1" / "metrics.jsonl"
@@ -278,7 +278,7 @@ def test_a_killed_fit_resumes_and_processes_change_nothing(finished, tmp_path):
 @pytest.mark.needs_jit
 def test_a_small_fit_mends_a_bad_start(tmp_path):
     changes = ["agent=strong(6,-4)", f"fixed=[{', '.join(NAMES[2:])}]", "players=[2]", "opponents={low: 1}", "generations=8", "deals=60"]
-    _, (evaluation,) = fit(tmp_path, *changes, "population=6", "sigma=2", "processes=1", "evaluation.deals=300")
+    _, (evaluation,) = fit(tmp_path, *changes, "population=6", "sigma=2", "workers=1", "evaluation.deals=300")
     assert evaluation.difference[0].figures["win_share"].low > 0.05
 
 

@@ -9,7 +9,7 @@ from deckhand.envs.core.jit import JIT_DISABLED
 from deckhand.train import ladder
 from deckhand.train.cli import app
 from deckhand.train.config import ConfigError, dump_config, load_kind, shipped_configs
-from deckhand.train.ladder import Ladder, LadderConfig, specs
+from deckhand.train.ladder import Ladder, LadderConfig, ladder_grid, specs
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="takes too long in plain Python")
@@ -21,7 +21,7 @@ SMALL = {
     "against": ["low"],
     "target": 0.6,
     "deals": 3,
-    "processes": 1,
+    "workers": 1,
     "series": {"flat": {"agent": "flat({budget},low)", "budgets": [1, "2"]}},
 }
 
@@ -85,7 +85,7 @@ def test_every_rung_is_an_evaluation_on_the_public_deals(tmp_path):
     # With one world there is no spread, so the rule agent's choice stands and both sides play alike.
     assert stored["evaluations"][0]["difference"][0]["win_share"] == {"mean": 0, "low": 0, "high": 0}
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    assert [row[0] for row in found.grid().rows] == ["flat(1,low)", "flat(2,low)"]
+    assert [row[0] for row in ladder_grid(found.report()).rows] == ["flat(1,low)", "flat(2,low)"]
 
 
 def test_an_interrupted_ladder_goes_on_where_it_stopped(tmp_path, monkeypatch):

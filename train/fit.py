@@ -48,7 +48,7 @@ from .versions import versions
 
 SEARCH_STREAM = EVALUATION_STREAM - 1
 """The search of group ``i`` draws from ``derive_seed(seed, SEARCH_STREAM - i)``; deals count from 0."""
-UNRELATED = ("processes", "runs")
+UNRELATED = ("workers", "runs")
 """Keys of a configuration that do not change the result."""
 DIGITS = 4
 """Decimals of the fitted values."""
@@ -81,7 +81,7 @@ class FitConfig(Config):
     deals: Annotated[int, Field(ge=2)]
     sigma: Annotated[float, Field(gt=0)]
     """First step of the search, in units of each parameter's ``scale``."""
-    processes: Positive = 2
+    workers: Positive = 2
     evaluation: FitEvaluation
     runs: str = "runs"
 
@@ -190,11 +190,11 @@ class Fit:
         """Search, write the result, compare it with the start on evaluation deals: one evaluation a number of players."""
         self._replay()
         total = self.config.generations
-        if len(self.rows) < total and self.config.processes > 1:
+        if len(self.rows) < total and self.config.workers > 1:
             # Whatever is not yet compiled is compiled here, once, and the processes find it on disk.
             for job in self._jobs(self.groups[0], np.zeros(len(self.groups[0].names))):
                 play_job(job._replace(deals=1))
-        with progress_bar(self.console, "generations") as report, _workers(self.config.processes) as play:
+        with progress_bar(self.console, "generations") as report, _workers(self.config.workers) as play:
             while len(self.rows) < total:
                 row = self._generation(play)
                 self.folder.append(self.folder.metrics, row)
@@ -347,12 +347,12 @@ def _result(evaluation: Evaluation) -> dict[str, Any]:
 
 
 @contextmanager
-def _workers(processes: int) -> Iterator[Callable[[Iterable[Job]], Iterator[NDArray[np.float64]]]]:
+def _workers(workers: int) -> Iterator[Callable[[Iterable[Job]], Iterator[NDArray[np.float64]]]]:
     """A function that plays jobs, in order, in so many processes; one process is this one."""
-    if processes == 1:
+    if workers == 1:
         yield lambda jobs: map(play_job, jobs)
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
             yield lambda jobs: pool.map(play_job, jobs)
         finally:

@@ -7,7 +7,7 @@ soon as it is measured: a ladder that was interrupted goes on where it stopped.
 import io
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
@@ -24,6 +24,7 @@ from ..envs.core.rng import MAX_SEED
 from .config import Config, ConfigError, Name, Positive, Section, check_key
 from .evaluation import evaluate
 from .progress import Report
+from .statistics import Figure
 from .tables import Grid
 from .versions import machine
 
@@ -64,7 +65,7 @@ class LadderConfig(Config):
     """What the picture shows of an evaluation: by default the win share, or the score in cooperative games."""
     target: float | None = None
     """A line to reach in the picture."""
-    processes: Positive = 2
+    workers: Positive = 2
 
     def check(self, label: str) -> None:
         game = check_key(label, "game", lambda: get_game(self.game))
@@ -113,45 +114,34 @@ class Ladder:
         ]
         return [rung for rung in rungs if rung[:2] not in known]
 
-    def climb(self, progress: Report | None = None) -> None:
+    def climb(self, progress: Report = lambda done, total, text: None) -> None:
         """Measure the missing rungs, the configured number at a time; store them one by one."""
         missing = self.missing
+        progress(0, len(missing), "")
         for done, found in enumerate(_measure_all(self.config, missing), 1):
             self.evaluations.append(found)
             self.save()
-            if progress:
-                progress(done, len(missing), found["search"]["budget"])
+            progress(done, len(missing), f"{found['agents'][0]}: {_result(self.config, found)}")
 
     def save(self) -> None:
         """Write the results and the picture."""
         order = list(self.config.series)
         self.evaluations.sort(key=lambda found: (order.index(found["search"]["series"]), _effort(found)))
-        write_json(self.path, {"schema": SCHEMA, "config": self.config.model_dump(), "machine": machine(), "evaluations": self.evaluations})
+        write_json(self.path, self.report())
         write_bytes(self.path.with_suffix(".png"), self.draw())
 
-    def grid(self) -> Grid:
-        """The results as a table, one rung a row."""
-        key, percent = _measured(self.config)
-        rows = []
-        for found in self.evaluations:
-            subject = found["figures"][0]
-            text = "{mean:.1%} [{low:.1%}, {high:.1%}]" if percent else "{mean:.2f} [{low:.2f}, {high:.2f}]"
-            search = found["search"]
-            rows.append(
-                (subject["agent"], text.format(**subject[key]), f"{_effort(found):,.0f}", f"{search['cpu_seconds'] / search['games']:.2f}")
-            )
-        config = self.config
-        title = f"{config.name}: {config.players} players, against {', '.join(config.against)}, {config.deals:,} deals"
-        return Grid(title, ("agent", key.replace("_", " "), "imagined decisions a turn", "CPU s/game"), rows)
+    def report(self) -> dict[str, Any]:
+        """The results as JSON (``deckhand/ladder/1``): ``config``, ``machine``, ``evaluations``."""
+        return {"schema": SCHEMA, "config": self.config.model_dump(), "machine": machine(), "evaluations": self.evaluations}
 
     def draw(self) -> bytes:
         """The picture (PNG): strength with its interval over the decisions that the search imagines a turn, a line a series."""
-        from matplotlib.figure import Figure
+        from matplotlib import figure as plots
 
         config = self.config
         key, percent = _measured(config)
         scale = 100 if percent else 1
-        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        figure = plots.Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.subplots()
         for name in config.series:
             rungs = [found for found in self.evaluations if found["search"]["series"] == name]
@@ -182,6 +172,19 @@ class Ladder:
         picture = io.BytesIO()
         figure.savefig(picture, format="png", dpi=110)
         return picture.getvalue()
+
+
+def ladder_grid(report: Mapping[str, Any]) -> Grid:
+    """The table of a :meth:`Ladder.report`, one rung a row."""
+    config = LadderConfig.model_validate(report["config"])
+    key, _ = _measured(config)
+    rows = []
+    for found in report["evaluations"]:
+        search = found["search"]
+        seconds = search["cpu_seconds"] / search["games"]
+        rows.append((found["agents"][0], _result(config, found), f"{_effort(found):,.0f}", f"{seconds:.2f}"))
+    title = f"{config.name}: {config.players} players, against {', '.join(config.against)}, {config.deals:,} deals"
+    return Grid(title, ("agent", key.replace("_", " "), "imagined decisions a turn", "CPU s/game"), rows)
 
 
 def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[str, Any]:
@@ -222,11 +225,11 @@ def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[s
 
 def _measure_all(config: LadderConfig, rungs: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
     """The rungs as they are finished."""
-    if min(config.processes, len(rungs)) <= 1:
+    if min(config.workers, len(rungs)) <= 1:
         yield from (measure(config, *rung) for rung in rungs)
         return
     # Spawned: a forked process would inherit threads that are not there any more.
-    with ProcessPoolExecutor(min(config.processes, len(rungs)), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(config.workers, len(rungs)), get_context("spawn")) as pool:
         running = [pool.submit(measure, config, *rung) for rung in rungs]
         try:
             for future in as_completed(running):
@@ -252,6 +255,12 @@ def _measured(config: LadderConfig) -> tuple[str, bool]:
     """The figure to show, and whether it is a share."""
     key = config.figure or ("score" if get_game(config.game).cooperative else "win_share")
     return key, key in ("win_share", "win_rate")
+
+
+def _result(config: LadderConfig, found: Mapping[str, Any]) -> str:
+    """The figure of a rung's agent as a text."""
+    key, percent = _measured(config)
+    return Figure(**{name: found["figures"][0][key][name] for name in ("mean", "low", "high")}).text(percent)
 
 
 def _effort(found: dict[str, Any]) -> float:

@@ -1,7 +1,7 @@
 """The tables and pictures of the documents are written by code, so that they cannot disagree with it.
 
-The game pages ``envs/<game>/README.md`` get the tables of their game, ``README.md`` the table of the results stored in ``configs/results``:
-reports that ``deckhand evaluate --json`` or a training run wrote. A game page may also name a stored comparison of training variants.
+The game pages ``envs/<game>/README.md`` get the tables of their game and may name a stored comparison of training variants.
+``README.md`` gets the table of the plain evaluations among the stored results, ``configs/results/README.md`` all of them (:mod:`.results`).
 ``python -m deckhand.train.pages`` rewrites them in a checkout; a test fails while they are out of date.
 """
 
@@ -12,16 +12,11 @@ from random import Random
 
 from ..agents import agent_names
 from ..envs.core import Game, Position, game_names, get_game
-from .variants import COMPARISON, comparison_grids
+from .results import PAGE, comparisons, headline_table, results_page
+from .tables import markdown_table
 
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "configs" / "results"
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def tables(game: Game) -> dict[str, str]:
@@ -29,7 +24,7 @@ def tables(game: Game) -> dict[str, str]:
     states = game.template(game.min_players, {})
     layout = game.layout
     return {
-        "specs": _table(
+        "specs": markdown_table(
             ("", ""),
             [
                 ("Name, id", f"`{game.name}`, `{game.id}`"),
@@ -41,14 +36,14 @@ def tables(game: Game) -> dict[str, str]:
                 ("Agents", ", ".join(f"`{name}`" for name in agent_names(game))),
             ],
         ),
-        "options": _table(
+        "options": markdown_table(
             ("option", "default", "meaning"),
             [
                 (f"`{name}`", f"`{json.dumps(field.get_default(call_default_factory=True))}`", field.description)
                 for name, field in game.options.model_fields.items()
             ],
         ),
-        "observation": _table(
+        "observation": markdown_table(
             ("index", "piece", "shape", "range", "meaning"),
             [
                 (
@@ -61,57 +56,10 @@ def tables(game: Game) -> dict[str, str]:
                 for piece in layout.pieces
             ],
         ),
-        "actions": _table(
+        "actions": markdown_table(
             ("index", "action"), [(f"{first}-{last}" if last > first else first, text) for first, last, text in game.action_table]
         ),
     }
-
-
-def results() -> str:
-    """The stored results as a Markdown table, one row an evaluation."""
-    rows: list[tuple[object, ...]] = []
-    for path in sorted(RESULTS.glob("*.json")):
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if report.get("schema") == COMPARISON:
-            continue
-        for found in report.get("evaluations", [report]):
-            game = get_game(found["game"])
-            defaults = game.parse_options({}).model_dump(mode="json")
-            changed = ", ".join(f"{name}={value}" for name, value in found["options"].items() if value != defaults[name])
-            subject, *others = found["figures"]
-            if game.cooperative:
-                key, text = "score", "score {mean:.2f} [{low:.2f}, {high:.2f}]"
-                gain = found["difference"][0]["score"] if found["difference"] else None
-            else:
-                key, text = "win_share", "wins {mean:.1%} [{low:.1%}, {high:.1%}]"
-                gain = None
-            figure = text.format(**subject[key])
-            if gain:
-                figure += "; difference {mean:+.2f} [{low:+.2f}, {high:+.2f}]".format(**gain)
-            rows.append(
-                (
-                    game.title,
-                    found["players"],
-                    changed,
-                    f"`{subject['agent']}`",
-                    ", ".join(dict.fromkeys(f"`{row['agent']}`" for row in others)),
-                    figure,
-                    f"{found['deals']:,}, " + (f"deal set {found['deal_set']}" if found.get("deal_set") else f"seed {found['seed']}"),
-                    f"[{path.stem}](configs/results/{path.name})",
-                )
-            )
-    return _table(("game", "players", "options", "agent", "against, or beside", "result [95 % interval]", "deals", "report"), rows)
-
-
-def comparisons() -> dict[str, str]:
-    """The stored comparisons of training variants by name: the tables of the greedy policies."""
-    found = {}
-    for path in sorted(RESULTS.glob("*.json")):
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if report.get("schema") == COMPARISON:
-            grids = [grid for grid in comparison_grids(report) if "(stochastic)" not in grid.title]
-            found[report["name"]] = "\n".join(grid.to_markdown() for grid in grids).rstrip()
-    return found
 
 
 def picture(game: Game) -> str:
@@ -132,7 +80,7 @@ def pages() -> dict[Path, str]:
     """What every generated file should hold."""
     readme = ROOT / "README.md"
     compared = comparisons()
-    files = {readme: updated_page(readme.read_text(encoding="utf-8"), {"results": results()})}
+    files = {readme: updated_page(readme.read_text(encoding="utf-8"), {"results": headline_table()}), PAGE: results_page()}
     for name in game_names():
         game = get_game(name)
         folder = ROOT / "envs" / name

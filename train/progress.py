@@ -1,6 +1,5 @@
 """The progress bar of long computations."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,22 +12,12 @@ Report = Callable[[int, int, str], None]
 
 @contextmanager
 def progress_bar(console: Console, title: str) -> Iterator[Report]:
-    """A bar with the running estimate, on terminals only, and only for work that takes longer than a second."""
+    """A bar with the running estimate, on terminals only. It moves from the start: before the first report the rules may be compiled."""
     columns = TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[estimate]}")
-    bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(title, estimate="")
-    started = time.monotonic()
-    shown = False
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=None, estimate="")
 
-    def report(done: int, total: int, estimate: str) -> None:
-        nonlocal shown
-        if not shown and console.is_terminal and time.monotonic() - started > 1:
-            bar.start()
-            shown = True
-        bar.update(task, completed=done, total=total, estimate=estimate)
+        def report(done: int, total: int, estimate: str) -> None:
+            bar.update(task, completed=done, total=total, estimate=estimate)
 
-    try:
         yield report
-    finally:
-        if shown:
-            bar.stop()

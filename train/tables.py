@@ -28,3 +28,9 @@ class Grid:
         """For a page; ends with a line break."""
         lines = [f"**{self.title}**", "", self.header, ["---", *["---:"] * (len(self.header) - 1)], *self.rows]
         return "".join((line if isinstance(line, str) else f"| {' | '.join(line)} |") + "\n" for line in lines)
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table of a page, without a last line break."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

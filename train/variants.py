@@ -12,9 +12,6 @@ from .runs import RunFolder
 from .statistics import Figure
 from .tables import Grid
 
-COMPARISON = "deckhand/comparison/1"
-"""The schema of ``comparison.json``."""
-
 
 def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> list[Grid]:
     """Train every variant that is not finished, from its last checkpoint if it has one; write and return the comparison.
@@ -32,7 +29,7 @@ def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> 
             Trainer(chosen, own, console).run(resume=resume)
         reports[name] = json.loads(result.read_text(encoding="utf-8"))
     variants = {name: {"changes": config.variants[name], **report} for name, report in reports.items()}
-    comparison = {"schema": COMPARISON, "name": config.name, "variants": variants}
+    comparison = {"schema": "deckhand/comparison/1", "name": config.name, "variants": variants}
     write_json(folder.path / "comparison.json", comparison)
     grids = comparison_grids(comparison)
     write_text(folder.path / "comparison.md", "\n".join(grid.to_markdown() for grid in grids))

@@ -40,14 +40,19 @@ def register(app: typer.Typer) -> None:
         from ..config import load_kind
 
         require_training()
-        from ..ladder import Ladder, LadderConfig
+        from ..ladder import Ladder, LadderConfig, ladder_grid
         from ..progress import progress_bar
 
         chosen = load_kind(LadderConfig, config, set_ or [])
         out.mkdir(parents=True, exist_ok=True)
         console = Console()
         found = Ladder(chosen, out)
-        with progress_bar(console, "rungs") as report:
+        with progress_bar(console, "rungs") as bar:
+
+            def report(done: int, total: int, text: str) -> None:
+                bar(done, total, text)
+                console.print(f"{done} of {total} rungs  {text}", highlight=False, soft_wrap=True)
+
             found.climb(report)
-        console.print(found.grid().to_rich())
+        console.print(ladder_grid(found.report()).to_rich())
         console.print(f"curve: {found.path.with_suffix('.png')}", soft_wrap=True, highlight=False)

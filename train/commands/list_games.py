@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
         from ...envs.core import game_names, get_game
 
         names = [Column(title, no_wrap=True) for title in ("game", "id", "players", "actions", "observation")]
-        table = Table(*names, "agents", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        table = Table(*names, Column("agents", overflow="fold"), box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for name in game_names():
             game = get_game(name)
             players = f"{game.min_players}-{game.max_players}"
