@@ -246,7 +246,7 @@ def test_play_stops_at_the_end_of_the_input():
 
 def test_play_another_seat():
     text = play("q\n", "--seat", 2)
-    assert "You are player 2." in text
+    assert "player 2: you" in text
     shown = [line for line in text.splitlines() if line.startswith((">", " ")) and " player " in line]
     assert ["?" in line for line in shown] == [True, True, False]
 

@@ -52,6 +52,7 @@ app = typer.Typer(
     help="Four tabletop games for reinforcement learning: play, record, train, evaluate.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

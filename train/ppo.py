@@ -31,6 +31,9 @@ from .runs import Checkpoint, RunFolder
 from .statistics import Figure
 from .tables import Grid
 
+GREEDY = "policy"
+"""The name in evaluations of the policy that takes its most likely action."""
+
 # Seeds of the run's parts: indexes into the stream of its seed.
 NETWORK, GAMES, WARM_START, AFTER_CHECKPOINT = 1, 2, 3, 2**41
 
@@ -176,7 +179,7 @@ class Trainer(BaseCallback):
 
     def _evaluate(self, deals: int, seed: int, deterministic: bool = True) -> list[Evaluation]:
         """One evaluation a baseline; cooperative games are played beside all baselines at once."""
-        name = "policy" if deterministic else "policy (stochastic)"
+        name = GREEDY if deterministic else f"{GREEDY} (stochastic)"
         agent = PolicyAgent(self.game, self._layers(), self.config.network.activation, deterministic=deterministic, name=name)
         groups: list[Sequence[Agent]] = [self.baselines] if self.game.cooperative else [[baseline] for baseline in self.baselines]
         return [
@@ -316,11 +319,12 @@ def summary(evaluations: Sequence[Evaluation]) -> Grid:
     else:
         title = f"final evaluation: {first.deals:,} new deals against each opponent, seats rotated, 95 % intervals"
         seats = max(evaluation.num_players for evaluation in evaluations)
-        header = ["", "win share", *(f"as player {seat}" for seat in range(seats))]
+        header = ["against", "win share", *(f"as player {seat}" for seat in range(seats))]
         for evaluation in evaluations:
             texts = [figure.text(percent=True) for figure in (evaluation.main, *evaluation.by_seat)]
-            name = f"{evaluation.rows[0].agent} against {evaluation.rows[1].agent}"
-            rows.append([f"{name}{_setting(evaluation, evaluations)}", *texts, *[""] * (seats + 1 - len(texts))])
+            drawn = "" if evaluation.rows[0].agent == GREEDY else ", stochastic"
+            name = f"{evaluation.rows[1].agent}{_setting(evaluation, evaluations)}{drawn}"
+            rows.append([name, *texts, *[""] * (seats + 1 - len(texts))])
     return Grid(title, header, rows)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -16,12 +18,12 @@ class Grid:
 
     def to_rich(self) -> Table:
         """For the terminal."""
-        table = Table(title=self.title, title_justify="left")
+        table = Table(title=escape(self.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for i, name in enumerate(self.header):
             # Folded: no digit is ever cut off in a narrow terminal.
-            table.add_column(name, justify="right" if i else "left", overflow="fold")
+            table.add_column(escape(name), justify="right" if i else "left", overflow="fold")
         for row in self.rows:
-            table.add_row(*row)
+            table.add_row(*(escape(cell) for cell in row))
         return table
 
     def to_markdown(self) -> str:

@@ -126,5 +126,5 @@ def register(app: typer.Typer) -> None:
             console.print(f"{verdict} enough after {result.deals:,} deals (looked {result.stopping.looks} times)")
         factors = ", ".join(f"{name.replace('_', ' ')} {factor:.2f}" for name, factor in result.variance_reduction.items())
         if factors:
-            console.print(f"The same interval without pairing would need so many times the games: {factors}")
+            console.print(f"Games that unpaired play would need for the same interval, as a multiple (estimated): {factors}")
         console.print(f"{result.seconds:.1f} s, {result.decisions / result.seconds:,.0f} decisions/s")

@@ -19,10 +19,10 @@ def register(app: typer.Typer) -> None:
         from ...agents import agent_names
         from ...envs.core import game_names, get_game
 
-        names = [Column(title, no_wrap=True) for title in ("game", "id", "players", "actions", "observation")]
-        table = Table(*names, Column("agents", overflow="fold"), box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        names = [Column(title, no_wrap=True) for title in ("game", "id", "players")]
+        table = Table(*names, "agents", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for name in game_names():
             game = get_game(name)
             players = f"{game.min_players}-{game.max_players}"
-            table.add_row(name, game.id, players, str(game.num_actions), str(game.layout.size), ", ".join(agent_names(game)))
+            table.add_row(name, game.id, players, ", ".join(agent_names(game)))
         Console().print(table)

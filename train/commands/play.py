@@ -51,7 +51,8 @@ def register(app: typer.Typer) -> None:
         agents = [*others[:seat], HumanAgent(_ask), *others[seat:]]
         for i, agent in enumerate(agents):
             agent.reset(derive_seed(start, i))
-        print(f"{chosen.title}, seed {start}. You are player {seat}. {HELP}")
+        table = ", ".join(f"player {i}: {'you' if i == seat else agent.name}" for i, agent in enumerate(agents))
+        print(f"{chosen.title}, seed {start}; {table}\n{HELP}")
         try:
             _play(position, agents, seat)
         except _QuitError:

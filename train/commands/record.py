@@ -42,6 +42,7 @@ def register(app: typer.Typer) -> None:
             return
         with writing(out) as file:
             file.writelines(lines)
+        print(f"{games} games written to {out}", file=sys.stderr)
 
 
 def record_games(game: "Game", num_players: int, options: Mapping[str, Any], seed: int, games: int, specs: Sequence[str]) -> Iterator[str]:
