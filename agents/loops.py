@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..envs.core.errors import IllegalAction
 from ..envs.core.rng import randint, seed_rng
 
 decide: Any
@@ -20,7 +21,11 @@ write_view: Any
 def choose(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
     """The action of a rule agent, or a random one for kind 0."""
     if kind > 0:
-        return int(decide(kind, view, mask, rng, params))
+        action = int(decide(kind, view, mask, rng, params))
+        # The kernels of the rules trust their caller: an illegal action could write anywhere.
+        if action < 0 or action >= len(mask) or not mask[action]:
+            raise IllegalAction("a rule agent chose an action that the mask forbids")
+        return action
     skip = randint(rng, np.sum(mask))
     for a in range(len(mask)):
         if mask[a]:

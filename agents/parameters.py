@@ -1,6 +1,6 @@
 """The numbers of rule agents: what they are called, and files that set them all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -9,6 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..envs.core import DeckhandError, Game
 from ..envs.core.files import write_text
+from ..envs.core.yaml_text import read_yaml
+
+LIMIT = 1e6
+"""No parameter may be farther from 0: the agents' sums stay numbers."""
 
 
 class ParameterError(DeckhandError, ValueError):
@@ -26,6 +30,18 @@ class Parameter(NamedTuple):
     """A change that matters: the unit of a fit's steps."""
     players: tuple[int, int] = (1, 99)
     """Fewest and most players with whom it counts. Parameters of one agent have ranges that are the same or do not meet."""
+    low: float = -LIMIT
+    """The smallest value allowed ..."""
+    high: float = LIMIT
+    """... and the greatest."""
+
+
+def find_problem(parameters: Iterable[Parameter], values: Iterable[Any]) -> str | None:
+    """What is wrong with the first value that is no number or outside the range of its parameter; None if nothing is."""
+    for parameter, value in zip(parameters, values, strict=False):
+        if not isinstance(value, (int, float)) or not parameter.low <= value <= parameter.high:
+            return f"parameter {parameter.name} cannot be {value!r}: it must be a number from {parameter.low:g} to {parameter.high:g}"
+    return None
 
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -60,13 +76,13 @@ class ParameterFile(BaseModel):
 def load_parameters(path: str | Path, game: Game, agents: Mapping[str, Sequence[Parameter]]) -> ParameterFile:
     """Read a file of parameters for one of ``agents`` (name to parameters); :class:`ParameterError` if it is damaged or does not fit."""
     try:
-        file = ParameterFile.model_validate(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ParameterError(f"{path} cannot be read: {error}") from None
+        file = ParameterFile.model_validate(read_yaml(Path(path).read_text(encoding="utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the file"
         raise ParameterError(f"{path} is no file of parameters: {key}: {first['msg']}") from None
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"{path} cannot be read: {error}") from None
     if file.game != game.id:
         raise ParameterError(f"{path} is for {file.game}, not {game.id}")
     if file.agent not in agents:
@@ -77,4 +93,7 @@ def load_parameters(path: str | Path, game: Game, agents: Mapping[str, Sequence[
     if missing or unknown:
         problems = [f"{what} {', '.join(found)}" for what, found in (("missing", missing), ("unknown", unknown)) if found]
         raise ParameterError(f"{path}: the parameters of agent {file.agent!r} do not fit: {'; '.join(problems)}")
+    problem = find_problem(agents[file.agent], [file.parameters[name] for name in names])
+    if problem:
+        raise ParameterError(f"{path}: agent {file.agent!r}: {problem}")
     return file

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from ..envs.core import Game, OptionError
 from ..envs.core.agent import Agent, Turns
-from .parameters import Parameter, load_parameters
+from .parameters import Parameter, find_problem, load_parameters
 from .rules import rule_set
 
 
 class RuleAgent(Agent):
     """One of a game's rule agents: sees views, decides by the game's ``decide`` kernel, has its own generator.
 
-    ``values`` replace the first of its numeric parameters; :class:`OptionError` if there are more of them than it has.
+    ``values`` replace the first of its numeric parameters; :class:`OptionError` if there are more of them than it has, or one is outside
+    its parameter's range.
     """
 
     sees_observations = False
@@ -28,9 +29,13 @@ class RuleAgent(Agent):
         self.kind, defaults = rules.agents[rule]
         if len(values) > len(defaults):
             raise OptionError(f"{game.name}: agent {rule!r} takes {len(defaults)} parameters at most, not {len(values)}")
+        self.parameters: Sequence[Parameter] = rules.parameters.get(rule, ())
+        named = self.parameters or [Parameter(str(i + 1), default, "") for i, default in enumerate(defaults)]
+        problem = find_problem(named, values)
+        if problem:
+            raise OptionError(f"{game.name}: agent {rule!r}: {problem}")
         self.game = game
         self.name = f"{rule}({','.join(f'{v:g}' for v in values)})" if values else rule
-        self.parameters: Sequence[Parameter] = rules.parameters.get(rule, ())
         self.params = np.zeros(rules.width)
         self.params[: len(defaults)] = [*values, *defaults[len(values) :]]
         self._choose_all = rules.loops.choose_all

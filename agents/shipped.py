@@ -12,9 +12,8 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ..envs.core import Game, OptionError
+from ..envs.core.yaml_text import read_yaml
 
 WEIGHTS_FOLDER = Path(__file__).parent / "weights"
 MAX_BYTES = 3_000_000
@@ -35,7 +34,7 @@ def best_specs(game: Game) -> dict[int, str] | None:
     if not path.is_file():
         return None
     counts = range(game.min_players, game.max_players + 1)
-    values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    values: Any = read_yaml(path.read_text(encoding="utf-8"))
     specs = dict.fromkeys(counts, values) if isinstance(values, str) else values
     if not isinstance(specs, dict) or set(specs) != set(counts) or not all(isinstance(spec, str) for spec in specs.values()):
         raise OptionError(f"{path} must hold an agent, or an agent for each player count {counts[0]} to {counts[-1]}")

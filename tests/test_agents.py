@@ -1,16 +1,21 @@
 """Agents: by name, legal, seeded, blind to what their seat cannot know."""
 
+import re
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from deckhand.agents import HumanAgent, RuleAgent, agent_names, default_agent, make_agent, register_rules, shipped, show_turns
 from deckhand.agents.by_players import ByPlayers
+from deckhand.agents.parameters import ParameterError, ParameterFile
 from deckhand.agents.registry import RESERVED
 from deckhand.agents.rules import flotsam_fight as flotsam_rules
+from deckhand.agents.rules import rule_set
 from deckhand.envs import game_names, get_game
-from deckhand.envs.core import IllegalAction, OptionError, Position
+from deckhand.envs.core import IllegalAction, OptionError, Position, kernel
 from deckhand.envs.flotsam_fight.table import FlotsamFight
 
 ROW = np.zeros(1, np.int64)
@@ -68,6 +73,10 @@ def test_every_agent_name_makes_an_agent(name):
         ("sample()", ["unknown agent ''"]),
         ("random(1)", ["'random'", "no parameters"]),
         ("no/such/folder", ["unknown agent"]),
+        ("flat(4,low,caution=1,caution=0)", ["caution", "twice"]),
+        (None, ["None", "named by a text"]),
+        (5, ["5", "named by a text"]),
+        (Path("low"), ["Path", "named by a text"]),
     ],
 )
 def test_wrong_specs_are_refused_in_one_clear_line(spec, words):
@@ -76,6 +85,28 @@ def test_wrong_specs_are_refused_in_one_clear_line(spec, words):
     for word in words:
         assert word in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("game", "spec", "parameter", "value", "allowed"),
+    [
+        ("flotsam_fight", "strong(nan)", "two.rank", "nan", "-1e+06 to 1e+06"),
+        ("flotsam_fight", "strong(0,inf)", "two.opens", "inf", "-1e+06 to 1e+06"),
+        ("keltis", "strong(-inf)", "two.in_hand", "-inf", "-1e+06 to 1e+06"),
+        ("keltis", "strong(1e308)", "two.in_hand", "1e+308", "-1e+06 to 1e+06"),
+        ("alle_in_die_boote", "strong(-1000001)", "turn_up", "-1000001.0", "-1e+06 to 1e+06"),
+        ("piraten_pitt", "collector(1.01)", "recall", "1.01", "0 to 1"),
+        ("piraten_pitt", "collector(-1)", "recall", "-1.0", "0 to 1"),
+        ("piraten_pitt", "hunter(nan)", "recall", "nan", "0 to 1"),
+    ],
+)
+def test_parameters_out_of_their_range_are_refused(game, spec, parameter, value, allowed):
+    rule = spec.partition("(")[0]
+    with pytest.raises(OptionError) as caught:
+        make_agent(game, spec)
+    assert str(caught.value) == f"{game}: agent '{rule}': parameter {parameter} cannot be {value}: it must be a number from {allowed}"
+    with pytest.raises(OptionError, match="it must be a number"):
+        RuleAgent(get_game(game), rule, [None])
 
 
 def test_missing_weights_are_refused(tmp_path):
@@ -165,8 +196,88 @@ def test_parameters_replace_the_first_defaults():
         assert make_agent(game, "counter").params.tolist() == [0.5, 2.0, 3.0]
         with pytest.raises(OptionError, match="3 parameters at most, not 4"):
             make_agent(game, "counter(1,2,3,4)")
+        with pytest.raises(OptionError, match=r"'counter': parameter 2 cannot be nan: it must be a number from"):
+            make_agent(game, "counter(1,nan)")
     finally:
         del sys.modules[module.__name__]
+
+
+@kernel
+def decide_by_number(kind, view, mask, rng, params):
+    return int(params[0])
+
+
+def test_a_rule_that_chooses_illegally_is_stopped():
+    class Game(FlotsamFight):
+        name = "flotsam_with_a_wrong_rule"
+
+    game = Game()
+    module = types.ModuleType("wrong_rules")
+    module.AGENTS = {"constant": (1, (0.0,))}
+    module.decide = decide_by_number
+    sys.modules[module.__name__] = module
+    try:
+        register_rules(game.name, module.__name__)
+        choose = rule_set(game).loops.choose
+    finally:
+        del sys.modules[module.__name__]
+    states = get_game("flotsam_fight").deal(2, {}, [1])
+    mask = Position(get_game("flotsam_fight"), states).mask()
+    rng = np.zeros(4, np.int64)
+    assert choose(1, states[0], mask, rng, np.array([float(mask.argmax())])) == mask.argmax()
+    for wrong in (-1, int(mask.argmin()), len(mask), 10**6):
+        with pytest.raises(IllegalAction, match="rule agent"):
+            choose(1, states[0], mask, rng, np.array([float(wrong)]))
+
+
+@pytest.mark.parametrize(("name", "rule"), [(game, rule) for game, rule in RULES if rule_set(get_game(game)).agents[rule][1]])
+def test_rule_agents_play_legally_whatever_their_parameters(name, rule):
+    game = get_game(name)
+    parameters = make_agent(game, rule).parameters
+    chance = np.random.default_rng(0)
+    for k in range(4):
+        ends = ([p.low for p in parameters], [p.high for p in parameters])
+        values = ends[k] if k < 2 else [chance.choice(pair) for pair in zip(*ends, strict=True)]
+        agent = RuleAgent(game, rule, values)
+        for players in {game.min_players, game.max_players}:
+            position = Position.new(game, players, {}, k)
+            for _ in range(150):
+                if position.is_over:
+                    break
+                position.apply(act(agent, position))
+
+
+def parameter_text(**changes):
+    parameters = rule_set(get_game("piraten_pitt")).parameters["collector"]
+    values = {p.name: p.default for p in parameters} | changes
+    return yaml.safe_dump(ParameterFile(game="PiratenPitt-v0", agent="collector", parameters=values).model_dump())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (parameter_text(recall=1.5), r"agent 'collector': parameter recall cannot be 1\.5: it must be a number from 0 to 1"),
+        (parameter_text(detour=-2e6), r"parameter detour cannot be -2000000\.0"),
+        (parameter_text().replace("recall: 1.0", f"recall: 1{'0' * 400}"), "recall"),
+        (parameter_text().replace("recall: 1.0", "recall: 1.0\n  recall: 0.5"), r"line \d: key 'recall' stands twice"),
+        (parameter_text() + "day: 2026-99-99\n", "cannot be read: not YAML: month must be"),
+        ("[" * 600, "cannot be read: nested too deeply"),
+        ("? [a]\n: 1\n", r"line 1: key \['a'\] is no single value"),
+    ],
+)
+def test_files_of_parameters_that_are_no_use_are_refused(text, words, tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(parameter_text(recall=0.5))
+    assert make_agent("piraten_pitt", str(path)).params[0] == 0.5
+    path.write_text(text)
+    with pytest.raises(ParameterError, match=re.escape(str(path)) + ".*" + words) as caught:
+        make_agent("piraten_pitt", str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_parameters_with_an_impossible_name_is_refused():
+    with pytest.raises(ParameterError, match="cannot be read"):
+        make_agent("piraten_pitt", "a\0b.yaml")
 
 
 def test_a_game_without_rule_agents_has_the_random_one():

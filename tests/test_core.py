@@ -15,6 +15,7 @@ from deckhand.envs import check_game, get_game, register_game
 from deckhand.envs.core import Canvas, IllegalAction, Layout, OptionError, Piece, Position, RecordError, UnknownGame, record_dtype, rng
 from deckhand.envs.core.ansi import plain, style
 from deckhand.envs.core.check import CheckFailed
+from deckhand.envs.core.yaml_text import read_yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -420,3 +421,31 @@ def test_the_suite_runs_on_the_sources_of_this_repository():
     import deckhand.envs
 
     assert Path(deckhand.envs.__file__).parent == Path(__file__).parent.parent / "envs"
+
+
+def test_yaml_has_the_numbers_of_its_standard():
+    assert read_yaml("{a: 7e-4, b: 1E3, c: [1, .5], d: text}") == {"a": 7e-4, "b": 1e3, "c": [1, 0.5], "d": "text"}
+    assert read_yaml("") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\nb: 2\na: 3", "line 3: key 'a' stands twice"),
+        ("b: {a: 1, a: 1}", "line 1: key 'a' stands twice"),
+        ("? [a]\n: 1", r"line 1: key \['a'\] is no single value"),
+        ("? {a: b}\n: 1", r"line 1: key \{'a': 'b'\} is no single value"),
+        ("a: [", "line 1: "),
+        ("a: 2026-99-99", "not YAML: month must be"),
+        ("!!timestamp a", "not YAML: "),
+        ("!!int ''", "not YAML: "),
+        ("!!bool a", "not YAML: "),
+        ("!!python/object:os.system {}", "line 1: could not determine a constructor"),
+        ("[" * 600, "nested too deeply"),
+        ("a: \0", "not YAML"),
+    ],
+)
+def test_what_is_no_yaml_is_one_clear_line(text, words):
+    with pytest.raises(ValueError, match=f"^{words}") as caught:
+        read_yaml(text)
+    assert "\n" not in str(caught.value)

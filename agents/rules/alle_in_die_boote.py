@@ -191,7 +191,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     pool = next_cards(view)
     if view.phase == PLACING:
         best = -1
-        best_worth = -1e9
+        best_worth = -np.inf
         for action in range(PLACE, len(mask)):
             if mask[action]:
                 sketch(view, shown, size, down, boat)

@@ -272,7 +272,7 @@ def greedy_draw(view: Any, mask: Any) -> int:
 @kernel
 def row_points(cards: float) -> float:
     """Points of a row of a fractional number of cards."""
-    n = min(int(cards), 9)
+    n = min(max(int(cards), 0), 9)
     return ROW_SCORE[n] + (cards - n) * (ROW_SCORE[min(n + 1, 9)] - ROW_SCORE[n])
 
 
@@ -382,7 +382,7 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
     for colour in range(COLOURS):
         now[colour] = row_hope(view, seat, colour, held, unseen, w, part)
     best = -1
-    best_value = -1000.0
+    best_value = -np.inf
     for action in range(DRAW_STOCK):
         if not mask[action]:
             continue

@@ -31,7 +31,7 @@ HUNTER = 2
 
 # The collector's numbers are the first of the hunter's.
 NUMBERS = (
-    Parameter("recall", 1.0, "probability of showing the side that is believed smaller (else the other one)", 0.1),
+    Parameter("recall", 1.0, "probability of showing the side that is believed smaller (else the other one)", 0.1, low=0.0, high=1.0),
     Parameter("bank_at", 5.0, "gems in the chest that send the sailor home"),
     Parameter("detour", 8.0, "steps that a goal behind the pirate costs beyond its distance", 3.0),
     Parameter("met_gem", 100.0, "pirate: each gem in a chest that is met", 30.0),
@@ -207,7 +207,7 @@ def walk(view: Any, mask: Any, params: Any) -> int:
     if trap:
         measure(view, view.pirate, -1, free)
     best = -1
-    best_length = FAR
+    best_length = np.inf
     for target in range(view.nodes):
         if mask[target]:
             length = steps[GEMS, target] if wanted == 0 else FAR
@@ -244,7 +244,7 @@ def hunt(view: Any, mask: Any, rng: Any, params: Any) -> int:
         for other in range(view.players):
             way[other] = way_to_goal(view, other, -1, params, steps)
     best = -1
-    best_score = -FAR * FAR
+    best_score = -np.inf
     equal = 0
     for target in range(view.nodes):
         if not mask[target]:
