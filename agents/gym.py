@@ -32,5 +32,5 @@ def make_opponents(game: Game, opponents: Opponents) -> list[Agent] | None:
         return None
     from . import make_agent
 
-    several = [opponents] if isinstance(opponents, (str, Agent)) else opponents
+    several = opponents if isinstance(opponents, Sequence) and not isinstance(opponents, str) else [opponents]
     return [make_agent(game, one) if isinstance(one, str) else one for one in several]

@@ -152,7 +152,7 @@ def _read_card(path: Path) -> Card:
     except ValidationError as error:
         first = error.errors()[0]
         raise PolicyError(f"{path} is not a policy's card: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PolicyError(f"{path} is not a policy's card: {error}") from None
 
 
@@ -177,7 +177,7 @@ def _read_layers(path: Path, card: Card) -> Layers:
         raise PolicyError(f"{path} is damaged or not the file that its card describes: the SHA-256 sums differ")
     try:
         tensors: Mapping[str, Any] = load(data)
-    except SafetensorError as error:
+    except (SafetensorError, KeyError) as error:  # KeyError: a type of number that NumPy does not have
         raise PolicyError(f"{path} is not a safetensors file: {error}") from None
     layers = []
     sizes = [card.observation_size, *card.hidden, card.num_actions]
@@ -185,6 +185,9 @@ def _read_layers(path: Path, card: Card) -> Layers:
         weight, bias = tensors.get(f"actor.{i}.weight"), tensors.get(f"actor.{i}.bias")
         if weight is None or bias is None or weight.shape != (out, width) or bias.shape != (out,):
             raise PolicyError(f"{path} does not hold the network of its card: layer {i} is not {width} x {out}")
+        for tensor in (weight, bias):
+            if tensor.dtype not in (np.float16, np.float32) or not np.isfinite(tensor).all():
+                raise PolicyError(f"{path} is damaged: layer {i} holds something else than finite float16 or float32 numbers")
         layers.append((np.asarray(weight, np.float32), np.asarray(bias, np.float32)))
     return layers
 

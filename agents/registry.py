@@ -53,6 +53,8 @@ def make_agent(game: Game | str, spec: str) -> Agent:
     =============================  ===================================================================================
     """
     game = _game(game)
+    if not isinstance(spec, str):
+        raise OptionError(f"{game.name}: an agent is named by a text, not by {spec!r}")
     if _is_file(spec):
         return PolicyAgent.load(spec, game)
     if spec.endswith(".yaml"):
@@ -145,16 +147,20 @@ def _make_search(game: Game, spec: str, name: str, arguments: str) -> SearchAgen
         raise OptionError(f"{game.name}: agent {spec!r} needs a budget: {name}(64) for simulations, {name}(50ms) for time")
     rollout = default_agent(game)
     settings: dict[str, Any] = {"until": rule_set(game).rollouts_until}
+    given = set()
     for i, text in enumerate(others):
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals and i == 0:
             rollout = text
         elif not equals or key not in allowed:
             raise OptionError(f"{game.name}: agent {spec!r} has no setting {text!r}; allowed are: {', '.join(f'{k}=' for k in allowed)}")
+        elif key in given:
+            raise OptionError(f"{game.name}: agent {spec!r} has the setting {key} twice")
         elif key == "policy":
             settings[key] = make_agent(game, value)
         else:
             settings[key] = value if key == "until" else _number(game, spec, key, value)
+        given.add(key)
     agent = search(game, Budget.parse(budget), make_agent(game, rollout), **settings)
     agent.name = f"{name}({','.join([str(agent.budget), *others])})"
     return agent

@@ -24,6 +24,7 @@ from .rule_agent import RuleAgent
 from .rules import RuleSet, rule_set
 
 MAX_SIMULATIONS = 10**7
+MAX_HORIZON = 1 << 30
 FIRST_NODES = 1024
 FIRST_WORLDS = 8
 """After so many worlds, and whenever their number has doubled, a flat search drops the actions that trail ..."""
@@ -115,8 +116,8 @@ class SearchAgent(Agent):
             raise OptionError(f"{game.name}: the policy of a search must be a trained policy of this game, not {policy.name!r}")
         if until not in ("end", "reward"):
             raise OptionError(f"{game.name}: until cannot be {until!r}; allowed are 'end' and 'reward'")
-        if horizon < 0:
-            raise OptionError(f"{game.name}: horizon cannot be {horizon}; it is a number of decisions, 0 for no limit")
+        if not 0 <= horizon <= MAX_HORIZON:
+            raise OptionError(f"{game.name}: horizon cannot be {horizon}; it is a number of decisions to {MAX_HORIZON}, 0 for no limit")
         self.game = game
         self.budget = budget
         rules = rule_set(game)
@@ -124,7 +125,7 @@ class SearchAgent(Agent):
         self._params = rollout.params if isinstance(rollout, RuleAgent) else np.zeros(rules.width)
         self._policy = policy
         self._to_reward = until == "reward"
-        self._horizon = horizon or 1 << 30
+        self._horizon = horizon or MAX_HORIZON
         self._loops = _bound_loops(game)
         self._scratch = game.allocate(3)
         self._mask = np.zeros(game.num_actions, np.bool_)

@@ -1,5 +1,6 @@
 """Trained policies as agents: the NumPy inference, the files, and what is refused."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from deckhand.envs import game_names
 from deckhand.envs.core import DeckhandError, get_game
 from deckhand.envs.core.agent import show_turns
 from deckhand.train.evaluation import evaluate
+from safetensors.numpy import load_file, save
 
 HIDDEN = [24, 16]
 
@@ -159,6 +161,41 @@ def test_damaged_files_are_refused(folder):
         PolicyAgent.load(folder)
     (folder / "policy.json").unlink()
     with pytest.raises(PolicyError, match="missing"):
+        PolicyAgent.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(np.float32, np.nan), (np.float16, -np.inf), (np.int32, 1), (np.float64, 1.0), (np.bool_, True)]
+)
+@pytest.mark.parametrize("part", ["weight", "bias"])
+def test_weights_that_are_no_finite_floats_are_refused(folder, kind, value, part):
+    """Even where the card vouches for the file."""
+    tensors = load_file(folder / "policy.safetensors")
+    name = f"actor.1.{part}"
+    tensors[name] = np.full(tensors[name].shape, value, kind)
+    replace_weights(folder, save(tensors))
+    with pytest.raises(PolicyError, match="layer 1 holds something else than finite"):
+        PolicyAgent.load(folder)
+
+
+def replace_weights(folder, data):
+    path = folder / "policy.json"
+    (folder / "policy.safetensors").write_bytes(data)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"weights_sha256": hashlib.sha256(data).hexdigest()}))
+
+
+@pytest.mark.parametrize("kind", ["BF16", "F8_E4M3", "nonsense"])
+def test_weights_of_a_type_that_numpy_lacks_are_refused(folder, kind):
+    size = {"BF16": 2}.get(kind, 1)
+    header = json.dumps({"actor.0.bias": {"dtype": kind, "shape": [1], "data_offsets": [0, size]}}).encode()
+    replace_weights(folder, len(header).to_bytes(8, "little") + header + b"\0" * size)
+    with pytest.raises(PolicyError, match="is not a safetensors file"):
+        PolicyAgent.load(folder)
+
+
+def test_a_card_nested_without_end_is_refused(folder):
+    (folder / "policy.json").write_text("[" * 100_000)
+    with pytest.raises(PolicyError, match="not a policy's card"):
         PolicyAgent.load(folder)
 
 

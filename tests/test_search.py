@@ -326,6 +326,8 @@ def test_specs_name_budget_rollout_and_settings():
         ("flat(9,depth=3)", ["no setting 'depth=3'", "horizon="]),
         ("flat(9,horizon=x)", ["horizon", "'x'", "number"]),
         ("flat(9,horizon=-1)", ["horizon", "-1"]),
+        ("flat(9,horizon=99999999999999999999999)", ["horizon", "99999999999999999999999", "1073741824"]),
+        ("ismcts(9,bias=1,bias=1)", ["bias", "twice"]),
         ("flat(9,caution=-1)", ["caution", "-1"]),
         ("flat(9,caution=nan)", ["caution", "nan"]),
         ("flat(9,until=never)", ["until", "'never'", "'end'", "'reward'"]),
