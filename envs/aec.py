@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Dict, Discrete, Space
 from numpy.typing import NDArray
 from pettingzoo.utils.env import AECEnv  # type: ignore[import-untyped]
 
-from .common import RENDER_MODES, Illegal, check_illegal, check_render_mode, render_position, system_seed
+from .common import RENDER_MODES, Illegal, check_illegal, check_render_mode, check_reset_options, check_seat, render_position, system_seed
 from .core.errors import IllegalAction, OptionError, ResetNeeded
 from .core.game import Game
 from .core.options import Options, check_seed
@@ -63,9 +63,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):  # type: ignore[misc]
         self.options = game.parse_options(options)
         self.illegal = check_illegal(illegal)
         self.render_mode = check_render_mode(render_mode)
-        if render_seat is not None and render_seat not in range(self.num_players):
-            raise OptionError(f"render_seat cannot be {render_seat!r}; allowed are None and 0 to {self.num_players - 1}")
-        self.render_seat = render_seat
+        self.render_seat = check_seat("render_seat", render_seat, self.num_players)
         self.metadata = {"name": game.id, "is_parallelizable": False, "render_modes": list(RENDER_MODES), "render_fps": 2}
         self.possible_agents = [f"player_{i}" for i in range(self.num_players)]
         self._seat = {agent: i for i, agent in enumerate(self.possible_agents)}
@@ -105,9 +103,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):  # type: ignore[misc]
         ``options`` is there for PettingZoo's sake and has no effect; rule options are given when the environment is made and cannot
         change later (:class:`OptionError`).
         """
-        known = set(options or ()) & {"num_players", *type(self.options).model_fields}
-        if known:
-            raise OptionError(f"reset cannot change {', '.join(sorted(known))}: rule options are given when the environment is made")
+        check_reset_options(options, type(self.options).model_fields)
         if seed is not None:
             self._base_seed, self._games = check_seed(seed), 0
         elif self._base_seed is None:
@@ -172,7 +168,7 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):  # type: ignore[misc]
             raise ResetNeeded("observe needs a game: call reset first")
         try:
             seat = self._seat[agent]
-        except KeyError:
+        except (KeyError, TypeError):
             raise OptionError(f"agent cannot be {agent!r}; the agents are {', '.join(self.possible_agents)}") from None
         observation = np.empty(self.game.layout.size, np.float32)
         self.game.loops.write_observation(self._states, 0, seat, observation)
@@ -183,12 +179,14 @@ class DeckhandAEC(AECEnv[str, Observation, int | None]):  # type: ignore[misc]
         if not self.agents:
             raise ResetNeeded("last needs a running game: call reset first")
         agent = self.agent_selection
+        # A fresh mask; PettingZoo's test kit wants what is returned to be what stands in ``infos``.
+        info = self.infos[agent] = {**self.infos[agent], "action_mask": self._mask_of(self._seat[agent])}
         return (
             self.observe(agent) if observe else None,
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
-            self.infos[agent],
+            info,
         )
 
     def action_masks(self) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 import secrets
 import warnings
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,7 +21,7 @@ RENDER_MODES = ("ansi", "rgb_array", "svg", "human")
 
 def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """The value, or an :class:`OptionError` that names the allowed ones."""
-    if value not in allowed:
+    if not (value is None or isinstance(value, str)) or value not in allowed:
         raise OptionError(f"{name} cannot be {value!r}; allowed are {', '.join(repr(a) for a in allowed)}")
     return value
 
@@ -35,6 +36,24 @@ def check_render_mode(value: Any) -> str | None:
     """The render mode."""
     mode: str | None = check_choice("render_mode", value, (None, *RENDER_MODES))
     return mode
+
+
+def check_seat(name: str, seat: Any, num_players: int) -> int | None:
+    """The seat, or None for none."""
+    if seat is None:
+        return None
+    if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < num_players:
+        raise OptionError(f"{name} cannot be {seat!r}; allowed are None and 0 to {num_players - 1}")
+    return int(seat)
+
+
+def check_reset_options(options: Any, refused: Collection[str]) -> None:
+    """Refuse what is no dict, and rule options or other keys that ``reset`` cannot take."""
+    if options is not None and not isinstance(options, Mapping):
+        raise OptionError(f"options of reset cannot be {options!r}; allowed are None and a dict")
+    known = set(options or ()) & {"num_players", *refused}
+    if known:
+        raise OptionError(f"reset cannot take {', '.join(sorted(known))}: rule options are given when the environment is made")
 
 
 def system_seed() -> int:

@@ -8,9 +8,9 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 
-from .common import RENDER_MODES, Illegal, check_choice, check_render_mode, render_position, system_seed
+from .common import RENDER_MODES, Illegal, check_choice, check_render_mode, check_reset_options, render_position, system_seed
 from .core.agent import Agent
-from .core.errors import IllegalAction, OptionError, ResetNeeded
+from .core.errors import IllegalAction, ResetNeeded
 from .core.game import Game
 from .core.options import check_seed
 from .core.position import Position, is_action_id
@@ -83,9 +83,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         ``options`` is there for Gymnasium's sake and has no effect; rule options are given when the environment is made and cannot
         change later (:class:`OptionError`).
         """
-        known = set(options or ()) & {"num_players", *type(self.options).model_fields}
-        if known:
-            raise OptionError(f"reset cannot change {', '.join(sorted(known))}: rule options are given when the environment is made")
+        check_reset_options(options, type(self.options).model_fields)
         if seed is not None:
             seed = check_seed(seed)
             super().reset(seed=seed)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .common import Illegal, check_illegal
+from .common import Illegal, check_illegal, check_seat
 from .core.agent import Agent, RandomAgent, Turns, show_turns
 from .core.errors import IllegalAction, OptionError, ResetNeeded
 from .core.game import Game
@@ -117,6 +117,8 @@ class LearnerBatch:
             autoreset: whether a finished game is replaced in the same step; if not, it waits for :meth:`next_episodes`.
 
         """
+        if not isinstance(game, Game):
+            raise OptionError(f"game cannot be {game!r}: it must be a game; deckhand.envs.get_game gives one by its name")
         self.game = game
         if isinstance(num_games, bool) or not isinstance(num_games, int) or num_games < 1:
             raise OptionError(f"num_games cannot be {num_games!r}: it must be a positive integer")
@@ -126,9 +128,7 @@ class LearnerBatch:
             raise OptionError("num_players cannot be empty")
         self.player_counts = tuple(game.check_players(c) for c in counts)
         self.options = game.parse_options(options)
-        if seat is not None and seat not in range(min(self.player_counts)):
-            raise OptionError(f"seat cannot be {seat!r}; allowed are None and 0 to {min(self.player_counts) - 1}")
-        self.seat = seat
+        self.seat = check_seat("seat", seat, min(self.player_counts))
         self.illegal = check_illegal(illegal)
         self.autoreset = autoreset
         self.agents: list[Agent] = []
@@ -188,10 +188,12 @@ class LearnerBatch:
 
         No game may be over; with ``autoreset`` none ever is.
         """
+        self._need_reset()
         return show_turns(self.game, self._states, np.arange(self.num_games), agent)
 
     def position(self, i: int) -> Position:
         """A copy of game ``i`` as the referee sees it."""
+        self._need_reset()
         return Position(self.game, self.game.copy(self._states[i : i + 1]))
 
     def view(self, i: int) -> Position:
@@ -200,13 +202,20 @@ class LearnerBatch:
 
     def set_opponents(self, agents: Sequence[Agent], weights: Sequence[float] | None = None) -> None:
         """Draw the opponents of all later episodes from ``agents``; games that are running keep theirs."""
-        if isinstance(agents, str) or not all(isinstance(agent, Agent) for agent in agents):
-            raise OptionError("opponents must be agents; deckhand.agents.make_agent makes them from their names")
+        if isinstance(agents, str) or not isinstance(agents, Sequence) or not all(isinstance(agent, Agent) for agent in agents):
+            raise OptionError(f"opponents cannot be {agents!r}: they must be agents; deckhand.agents.make_agent makes them from names")
+        for agent in agents:
+            game = getattr(agent, "game", self.game)
+            if isinstance(game, Game) and game is not self.game:
+                raise OptionError(f"opponents cannot be {agent.name!r}: it plays {game.id}, not {self.game.id}")
         if not agents and not self.game.cooperative and max(self.player_counts) > 1:
             raise OptionError(
                 f"opponents cannot be empty: only in a cooperative game the learner may play every seat, not in {self.game.name}"
             )
-        chances = np.ones(len(agents)) if weights is None else np.array(weights, np.float64)
+        try:
+            chances = np.ones(len(agents)) if weights is None else np.array(weights, np.float64)
+        except (TypeError, ValueError):
+            chances = np.full(1, np.nan)
         if (
             chances.shape != (len(agents),)
             or not np.all(np.isfinite(chances))

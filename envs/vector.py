@@ -9,10 +9,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .common import RENDER_MODES, Illegal, check_render_mode, render_position, system_seed
+from .common import RENDER_MODES, Illegal, check_render_mode, check_reset_options, render_position, system_seed
 from .core.agent import Agent
 from .core.errors import OptionError
 from .core.game import Game, plain_number
+from .core.options import check_seed
 from .core.registry import get_game
 from .learner_batch import BatchStep, LearnerBatch
 
@@ -89,15 +90,14 @@ class DeckhandVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArra
         Row ``i`` plays the same games as a :class:`LearnerEnv` reset with ``batch.seeds[i]``, provided that the opponents draw no random
         numbers. ``options`` has no effect, except that ``reset_mask`` and rule options are refused (:class:`OptionError`).
         """
-        known = set(options or ()) & {"reset_mask", "num_players", *type(self.batch.options).model_fields}
-        if known:
-            raise OptionError(f"reset cannot take {', '.join(sorted(known))}")
+        check_reset_options(options, {"reset_mask", *type(self.batch.options).model_fields})
         if seed is None and not self._seeded:
             seed = system_seed()
-        if isinstance(seed, int):
+        if seed is not None and not isinstance(seed, (Sequence, np.ndarray)):
+            seed = check_seed(seed)
             super().reset(seed=seed)
-        self._seeded = True
         step = self.batch.reset(seed)
+        self._seeded = True
         self._over[:] = False
         return step.observations, self._infos(step)
 

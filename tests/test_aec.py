@@ -98,12 +98,14 @@ def test_arrays_are_fresh(name):
     env.reset(seed=1)
     agent = env.agent_selection
     before, legal = env.position, env.action_masks()
-    seen = env.last()[0]
-    for array in (seen["observation"], seen["action_mask"], env.action_masks(), env.infos[agent]["action_mask"], env.position.states):
+    seen, *_, info = env.last()
+    masks = (seen["action_mask"], info["action_mask"], env.action_masks(), env.infos[agent]["action_mask"])
+    for array in (seen["observation"], *masks, env.position.states):
         array[...] = np.zeros((), array.dtype)
     assert env.position == before
     assert np.array_equal(env.action_masks(), legal)
-    assert env.last()[0]["action_mask"].any()
+    assert np.array_equal(env.last()[0]["action_mask"], legal)
+    assert np.array_equal(env.last()[4]["action_mask"], legal)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -323,7 +325,17 @@ def test_human_prints_styles_on_a_terminal_only(terminal, monkeypatch, capsys):
 
 
 def test_bad_arguments():
-    for wrong in ({"num_players": 99}, {"illegal": "ignore"}, {"render_mode": "gif"}, {"render_seat": 9}, {"colour": 1}):
+    for wrong in (
+        {"num_players": 99},
+        {"illegal": "ignore"},
+        {"illegal": np.array(["raise"] * 2)},
+        {"render_mode": "gif"},
+        {"render_seat": 9},
+        {"render_seat": -1},
+        {"render_seat": True},
+        {"render_seat": 1.0},
+        {"colour": 1},
+    ):
         with pytest.raises(OptionError, match=str(next(iter(wrong)))):
             deckhand.envs.make("flotsam_fight", **wrong)
     env = deckhand.envs.make("flotsam_fight")
@@ -332,6 +344,12 @@ def test_bad_arguments():
             env.reset(seed=seed)
     with pytest.raises(OptionError, match="rounds"):
         env.reset(options={"rounds": 2})
+    with pytest.raises(OptionError, match="options of reset cannot be 5"):
+        env.reset(options=5)
+    env.reset(seed=1)
+    for agent in ("player_9", [], None, 0):
+        with pytest.raises(OptionError, match="the agents are player_0, player_1"):
+            env.observe(agent)
 
 
 def test_pettingzoo_registry():

@@ -274,17 +274,49 @@ def test_bad_arguments():
         {"opponents": "low"},
         {"weights": [1, 2]},
         {"weights": [-1]},
+        {"weights": ["a"]},
+        {"weights": [[1], [2, 3]]},
+        {"weights": 5},
+        {"opponents": 5},
+        {"opponents": [5]},
+        {"seat": True},
+        {"seat": 0.0},
+        {"seat": -1},
+        {"illegal": np.array(["raise", "terminate"])},
+        {"observation": ["flat"]},
         {"colour": 1},
     ):
         with pytest.raises(OptionError, match=str(next(iter(wrong)))):
             LearnerEnv("flotsam_fight", **wrong)
     env = LearnerEnv("flotsam_fight")
-    with pytest.raises(ResetNeeded):
-        env.step(0)
+    for early in (lambda: env.step(0), lambda: env.position, env.render, env._repr_svg_):
+        with pytest.raises(ResetNeeded):
+            early()
+    for wrong in (None, 5, "low", [None]):
+        with pytest.raises(OptionError, match="opponents"):
+            env.set_opponents(wrong)
+    with pytest.raises(OptionError, match="opponents"):
+        make_learner_env("flotsam_fight", opponents=5)
+    with pytest.raises(OptionError, match="game cannot be 'flotsam_fight'"):
+        LearnerBatch("flotsam_fight", 2)
+    for wrong in (5, [], "rounds"):
+        with pytest.raises(OptionError, match="options of reset cannot be"):
+            env.reset(options=wrong)
     with pytest.raises(OptionError, match="seed"):
         env.reset(seed=-1)
     with pytest.raises(OptionError, match="rounds"):
         env.reset(options={"rounds": 1})
+
+
+def test_opponents_of_another_game_are_refused():
+    other = RandomAgent(deckhand.envs.get_game("keltis"))
+    with pytest.raises(OptionError, match=r"'random': it plays Keltis-v0, not FlotsamFight-v0"):
+        LearnerEnv("flotsam_fight", opponents=[FirstAgent(), other])
+    env = LearnerEnv("flotsam_fight", seat=np.int64(1))
+    with pytest.raises(OptionError, match="Keltis-v0"):
+        env.set_opponents([other])
+    env.set_opponents((FirstAgent(), RandomAgent(env.game)))
+    assert env.reset(seed=1)[1]["seat"] == 1
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -376,8 +408,9 @@ def test_new_opponents_play_from_the_next_episode_on():
 def test_batch_refuses_illegal_actions_and_changes_nothing():
     game = deckhand.envs.get_game("flotsam_fight")
     batch = LearnerBatch(game, 3, 2, seed=1)
-    with pytest.raises(ResetNeeded):
-        batch.step([0, 0, 0])
+    for early in (lambda: batch.step([0, 0, 0]), lambda: batch.position(0), lambda: batch.view(0), lambda: batch.turns(FirstAgent())):
+        with pytest.raises(ResetNeeded):
+            early()
     step = batch.reset()
     before = [batch.position(i) for i in range(3)]
     actions = step.masks.argmax(axis=1)

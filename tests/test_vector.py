@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from deckhand.envs import DeckhandVectorEnv, LearnerBatch, LearnerEnv
-from deckhand.envs.core import IllegalAction, OptionError
+from deckhand.envs.core import IllegalAction, OptionError, ResetNeeded
 from deckhand.envs.sb3 import Sb3VecEnv
 from gymnasium.vector import AutoresetMode
 from sb3_contrib import MaskablePPO
@@ -123,7 +123,16 @@ def test_bad_arguments():
     for wrong in ({"num_envs": 0}, {"num_players": 9}, {"autoreset_mode": "Disabled"}, {"autoreset_mode": "x"}, {"colour": 1}, {"seat": 5}):
         with pytest.raises(OptionError):
             DeckhandVectorEnv("flotsam_fight", **wrong)
-    env = DeckhandVectorEnv("flotsam_fight", 2)
+    env = DeckhandVectorEnv("flotsam_fight", 2, render_mode="ansi")
+    with pytest.raises(ResetNeeded):
+        env.render()
+    for seed in (-1, 2**60, 1.5, True, [1], [1, -1], "1"):
+        with pytest.raises(OptionError, match="seed"):
+            env.reset(seed=seed)
+    # A refused seed is none: the next reset asks the system, not the batch's default.
+    assert env.reset()[0].tobytes() != DeckhandVectorEnv("flotsam_fight", 2).batch.reset().observations.tobytes()
+    with pytest.raises(OptionError, match="options of reset cannot be 5"):
+        env.reset(options=5)
     for options in ({"reset_mask": np.ones(2, bool)}, {"rounds": 1}):
         with pytest.raises(OptionError, match=next(iter(options))):
             env.reset(options=options)
