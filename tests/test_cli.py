@@ -40,7 +40,8 @@ def fail(*args, code=2):
 @pytest.fixture
 def record_file(tmp_path):
     path = tmp_path / "r.jsonl"
-    succeed("record", GAME, "--players", 3, "--games", 3, "--seed", 4, "-o", "rounds=1", "--out", path)
+    result = run("record", GAME, "--players", 3, "--games", 3, "--seed", 4, "-o", "rounds=1", "--out", path)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"3 games written to {path}\n")
     return path
 
 
@@ -144,13 +145,23 @@ BAD_INPUT = {
     "option without value": (["record", GAME, "-o", "rounds"], "option 'rounds' must be written key=value"),
     "option twice": (["record", GAME, "-o", "rounds=1", "-o", "rounds=2"], "given twice"),
     "option no YAML": (["record", GAME, "-o", "rounds=[1"], "no YAML"),
+    "option no date": (["record", GAME, "-o", "rounds=2026-99-99"], "option 'rounds' cannot be '2026-99-99'"),
+    "option too deep": (["record", GAME, "-o", f"rounds={'[' * 3000}"], "nested too deeply"),
     "seed": (["record", GAME, "--seed", -1], "seed cannot be -1"),
     "seed too large": (["record", GAME, "--seed", 2**53 - 1, "--games", 2], "seed cannot be"),
-    "no games": (["record", GAME, "--games", 0], "--games"),
+    "no games": (["record", GAME, "--games", 0], "greater than or equal to 1, not '0'"),
+    "games no number": (["record", GAME, "--games", "many"], "not 'many'"),
+    "too many games": (["simulate", GAME, "--games", 2**63], f"games cannot be {2**63}: it must be 2 at least and 10,000,000 at most"),
+    "too many deals": (["evaluate", GAME, "--agents", "low,random", "--deals", 10**9], "10,000,000 at most"),
+    "one file twice": (["evaluate", GAME, "--agents", "low,random", "--json", "x", "--csv", "./x"], "must name different files"),
+    "endless measurement": (["bench", "--seconds", "inf"], "seconds cannot be inf"),
+    "measurement of no time": (["bench", "--seconds", "nan"], "seconds cannot be nan"),
     "unknown agent": (["record", GAME, "--agent", "captain"], "unknown agent 'captain'"),
     "agents for other seats": (["record", GAME, "-p", 3, "-a", "low", "-a", "low"], "2 agents do not fit 3 seats"),
     "seat": (["play", GAME, "--seat", 2], "seat cannot be 2; allowed are 0 to 1"),
     "opponents": (["play", GAME, "--opponents", "low,low"], "2 opponents do not fit 1 other seats"),
+    "opponents of nobody": (["play", "alle_in_die_boote", "--players", 1, "--opponents", "low"], "one player has none"),
+    "empty opponents": (["play", GAME, "--opponents", ""], "unknown agent ''"),
     "no file": (["replay", "missing.jsonl"], "No such file or directory: missing.jsonl"),
     "a folder": (["replay", "."], "Is a directory"),
 }

@@ -80,6 +80,24 @@ def test_overrides_change_nested_keys_and_read_exponents_as_numbers():
         ("variants={a: {options.rounds: 0}}", ["variants.a: options", "rounds"]),
         ("variants={a: {runs: here}}", ["variants.a: runs cannot differ"]),
         ("variants={a/b: {}}", ["variants.a/b", "pattern"]),
+        ("variants={..: {}}", ["variants...", "pattern"]),
+        ("variants={.: {}}", ["variants..", "pattern"]),
+        ("variants={.lock: {}}", ["variants..lock", "pattern"]),
+        ("variants={config.yaml: {}}", ["variants.config.yaml", "has a file of this name"]),
+        ("variants={Curve.png: {}}", ["variants.Curve.png", "has a file of this name"]),
+        ("name=..", ["name", "'..'", "pattern"]),
+        ("evaluation.deals=1", ["evaluation.deals cannot be 1", "2"]),
+        ("evaluation.final_deals=1", ["evaluation.final_deals cannot be 1", "2"]),
+        ("evaluation.final_deals=10000001", ["evaluation.final_deals", "10000000"]),
+        ("ppo.games=10000000000", ["ppo.games", "10000000"]),
+        ("reward_scale=.inf", ["reward_scale cannot be inf", "finite"]),
+        ("ppo.max_grad_norm=.inf", ["ppo.max_grad_norm cannot be inf", "finite"]),
+        ("ppo.learning_rate=.inf", ["ppo.learning_rate", "inf", "finite"]),
+        ("ppo.entropy={start: .nan, end: 0}", ["ppo.entropy.start cannot be nan"]),
+        ("opponents.agents={low: .inf}", ["opponents.agents.low cannot be inf", "finite"]),
+        ("budget.minutes=.inf", ["budget.minutes cannot be inf", "finite"]),
+        ("seed=2026-99-99", ["--set seed=2026-99-99", "not YAML"]),
+        (f"seed={'[' * 3000}", ["--set seed=[[[", "nested too deeply"]),
         ("variants={a: null}", ["variants.a", "dictionary"]),
         ("options={round: 3}", ["options", "round", "rounds"]),
         ("opponents.agents={hgh: 1}", ["opponents.agents", "hgh", "low"]),
@@ -107,8 +125,11 @@ def test_errors_name_the_file(write):
     path = write(colour="red")
     with pytest.raises(ConfigError, match=r"x\.yaml: colour: unknown key"):
         load_config(path)
-    with pytest.raises(ConfigError, match=r"x\.yaml, line 2: key 'seed' stands twice"):
+    with pytest.raises(ConfigError, match=r"x\.yaml: line 2: key 'seed' stands twice"):
         load_config(write(text="seed: 1\nseed: 2\n"))
+    for key in ("[a]", "{a: b}"):
+        with pytest.raises(ConfigError, match=r"x\.yaml: line 2: key"):
+            load_config(write(text=f"seed: 1\n? {key}\n: 2"))
     with pytest.raises(ConfigError, match="the keys are"):
         load_config(write(text="hello"))
     with pytest.raises(ConfigError, match="line"):

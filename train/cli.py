@@ -30,12 +30,16 @@ class _Commands(TyperGroup):
 
 def _explain(error: Exception) -> tuple[str, int]:
     """Message and exit code of an error that a user can cause; every other error is a fault of the program and raised again."""
+    from pydantic import ValidationError
+
     from ..envs.core import DeckhandError, RecordError
 
     if isinstance(error, RecordError):
         return str(error), DAMAGED_FILE
     if isinstance(error, TyperException):
-        return error.format_message(), BAD_INPUT
+        # The parameter types are checked by pydantic, whose message leaves out the value.
+        given = f", not {error.__cause__.errors()[0]['input']!r}" if isinstance(error.__cause__, ValidationError) else ""
+        return error.format_message() + given, BAD_INPUT
     if isinstance(error, Abort):
         return "aborted", 130
     if isinstance(error, OSError) and error.strerror:

@@ -3,7 +3,6 @@
 This module has what all kinds share (:func:`load_kind`) and the configurations of training (:func:`load_config`).
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
@@ -17,6 +16,10 @@ from ..agents import make_agent
 from ..envs import get_game
 from ..envs.core import DeckhandError
 from ..envs.core.rng import MAX_SEED
+from ..envs.core.yaml_text import read_yaml
+
+MOST_GAMES = 10_000_000
+"""No more deals or games at once: their seeds and results are kept in memory."""
 
 
 class ConfigError(DeckhandError, ValueError):
@@ -24,12 +27,15 @@ class ConfigError(DeckhandError, ValueError):
 
 
 class Section(BaseModel):
-    """Base of the sections: no unknown keys, no silent conversions."""
+    """Base of the sections: no unknown keys, no silent conversions, no infinite numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=MOST_GAMES)]
+Deals = Annotated[int, Field(ge=2, le=MOST_GAMES)]
+"""As many as a spread can be estimated from."""
+Steps = Annotated[int, Field(ge=1, le=MAX_SEED)]
 Share = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 
@@ -82,7 +88,7 @@ class WarmStart(Section):
     """Before the first step of PPO the networks learn to do what an agent does."""
 
     agent: str
-    steps: Positive
+    steps: Steps
     epochs: Positive = 2
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
 
@@ -91,7 +97,7 @@ class Snapshots(Section):
     """Past selves as opponents."""
 
     weight: NonNegative
-    every: Positive
+    every: Steps
     keep: Positive = 10
     latest: Share = 0.5
 
@@ -106,7 +112,7 @@ class Opponents(Section):
 class Budget(Section):
     """When training ends."""
 
-    steps: Positive
+    steps: Steps
     minutes: Annotated[float, Field(gt=0)] | None = None
 
 
@@ -114,14 +120,17 @@ class Evaluation(Section):
     """How well the learner plays, measured while and after it trains."""
 
     against: Annotated[list[str], Field(min_length=1)]
-    every: Positive
-    deals: Positive
-    final_deals: Positive
+    every: Steps
+    deals: Deals
+    final_deals: Deals
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 1_000_001
     final_seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 2_000_002
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+"""Of a file or folder in another: never ``..``, never hidden."""
+FILES_BESIDE_VARIANTS = ("config.yaml", "versions.json", "comparison.json", "comparison.md", "curve.png")
+"""What a run folder holds beside the folders of its variants."""
 
 
 class Config(Section):
@@ -158,7 +167,7 @@ class TrainConfig(Config):
     opponents: Opponents = Opponents()
     budget: Budget
     evaluation: Evaluation
-    checkpoint_every: Positive
+    checkpoint_every: Steps
     runs: str = "runs"
     variants: dict[Name, dict[str, Any]] = {}
     """Names of runs that differ, and what each changes: ``{"ppo.gamma": 0.9}``."""
@@ -170,27 +179,6 @@ class TrainConfig(Config):
 
     def check(self, label: str) -> None:
         _check_meaning(label, self)
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML 1.2 numbers: PyYAML alone reads ``7e-4`` as text. A key that stands twice is an error."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            name = self.construct_object(key, deep=True)
-            if name in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {name!r} stands twice", key.start_mark)
-            seen.add(name)
-        return super().construct_mapping(node, deep)
-
-
-_Loader.yaml_implicit_resolvers = {k: list(v) for k, v in yaml.SafeLoader.yaml_implicit_resolvers.items()}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$"),
-    list("-+0123456789"),
-)
 
 
 def shipped_configs(kind: type[Config] = TrainConfig) -> list[str]:
@@ -215,7 +203,7 @@ def load_kind(kind: type[Kind], source: str, overrides: Sequence[str] = ()) -> K
         label = source
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ConfigError(f"{source} cannot be read: {error}") from None
     elif source in known:
         label = f"{source}.yaml"
@@ -250,6 +238,8 @@ def _variants(label: str, config: TrainConfig) -> dict[str, TrainConfig]:
     found = {}
     for name, changes in config.variants.items():
         where = f"{label}: variants.{name}"
+        if name.lower() in FILES_BESIDE_VARIANTS:
+            raise ConfigError(f"{where}: a variant cannot be called {name!r}: the run folder has a file of this name")
         values = config.model_dump() | {"name": name, "variants": {}}
         for key, value in changes.items():
             if key in ("name", "runs", "variants"):
@@ -266,11 +256,9 @@ def dump_config(config: Config) -> str:
 
 def _parse(label: str, text: str) -> Any:
     try:
-        return yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{label}{where}: {getattr(error, 'problem', None) or 'not YAML'}") from None
+        return read_yaml(text)
+    except ValueError as error:
+        raise ConfigError(f"{label}: {error}") from None
 
 
 def _override(values: dict[str, Any], override: str) -> None:

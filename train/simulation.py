@@ -14,6 +14,7 @@ from ..envs.core import Game, IllegalAction, OptionError
 from ..envs.core.agent import Agent, RandomAgent, show_turns
 from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
+from .config import MOST_GAMES
 from .progress import Report
 from .statistics import Figure, number_text, quantiles, rates, standard_error, table_text, wilson
 from .tables import Grid
@@ -194,9 +195,9 @@ def _decide(game: Game, states: NDArray[Any], rows: NDArray[np.int64], agents: S
 
 
 def check_count(name: str, value: int) -> int:
-    """A number of deals or games that a spread can be estimated from: 2 at least, else :class:`OptionError`."""
-    if value < 2:
-        raise OptionError(f"{name} cannot be {value}: it must be 2 at least")
+    """A number of deals or games that a spread can be estimated from, 2 to :data:`MOST_GAMES`, else :class:`OptionError`."""
+    if not 2 <= value <= MOST_GAMES:
+        raise OptionError(f"{name} cannot be {value}: it must be 2 at least and {MOST_GAMES:,} at most")
     return value
 
 

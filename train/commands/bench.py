@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def bench(
         games: Annotated[list[str] | None, typer.Argument(help="Games to measure; all if none is named.")] = None,
-        seconds: Annotated[float, typer.Option(min=0.05, help="Seconds a measurement.")] = 1.0,
+        seconds: Annotated[float, typer.Option(help="Seconds a measurement, from 0.05 to 3600.")] = 1.0,
         repeats: Annotated[int, typer.Option(min=1, help="Times that every measurement is taken; the median counts.")] = 3,
         ppo: Annotated[bool, typer.Option(help="Measure training steps as well (needs the [train] extra).")] = True,
         json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file.")] = None,
@@ -27,11 +27,13 @@ def register(app: typer.Typer) -> None:
 
         Example: deckhand bench flotsam_fight --seconds 2 --json bench.json
         """
-        from ...envs.core import game_names, get_game
+        from ...envs.core import OptionError, game_names, get_game
         from ...envs.core.files import writing
         from .. import bench as measuring
         from ..progress import progress_bar
 
+        if not 0.05 <= seconds <= 3600:
+            raise OptionError(f"seconds cannot be {seconds}: it must be from 0.05 to 3600")
         chosen = [get_game(name) for name in games or game_names()]
         console = Console()
         with ExitStack() as files:

@@ -15,13 +15,18 @@ Seed = Annotated[int, typer.Option("--seed", "-s", help="Seed, from 0 to 2^53 - 
 OptionItems = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="A rule option as key=value; may be repeated.", metavar="KEY=VALUE")
 ]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Change a key of the config; may be repeated: where a key stands twice, the last counts.", metavar="KEY=VALUE"
+    ),
+]
 
 
 def parse_options(game: "Game", items: Sequence[str] | None) -> dict[str, Any]:
     """The rule options of ``key=value`` strings, values read as YAML; :class:`OptionError` names what is wrong."""
-    import yaml
-
     from ...envs.core import OptionError
+    from ...envs.core.yaml_text import read_yaml
 
     values: dict[str, Any] = {}
     for item in items or ():
@@ -29,9 +34,9 @@ def parse_options(game: "Game", items: Sequence[str] | None) -> dict[str, Any]:
         if not equals or key in values:
             raise OptionError(f"{game.name}: option {item!r} {'is given twice' if equals else 'must be written key=value'}")
         try:
-            values[key] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise OptionError(f"{game.name}: option {key!r} cannot be {text!r}: it is no YAML value") from None
+            values[key] = read_yaml(text)
+        except ValueError as error:
+            raise OptionError(f"{game.name}: option {key!r} cannot be {text!r}: it is no YAML value ({error})") from None
     game.parse_options(values)
     return values
 
@@ -45,6 +50,6 @@ def require_training() -> None:
     """:class:`DeckhandError` that says how to install what training needs, where it is missing."""
     from ...envs.core import DeckhandError
 
-    missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "cma") if find_spec(name) is None]
+    missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "cma", "filelock") if find_spec(name) is None]
     if missing:
         raise DeckhandError(f"training needs {', '.join(missing)}: pip install 'deckhand-rl[train]'")

@@ -84,7 +84,7 @@ def register(app: typer.Typer) -> None:
         Example: deckhand evaluate flotsam_fight --agents low,random --players 4 --until-ci 0.01 -o rounds=1
         """
         from ...agents import make_agent, split_specs
-        from ...envs.core import get_game
+        from ...envs.core import OptionError, get_game
         from ...envs.core.files import writing
         from ..evaluation import evaluate as run
         from ..progress import progress_bar
@@ -93,6 +93,9 @@ def register(app: typer.Typer) -> None:
         subject, *others = [make_agent(chosen, spec) for spec in split_specs(agents)]
         options = parse_options(chosen, option)
         num_players = parse_players(chosen, players)
+        paths = [path.resolve() for path in (json_file, csv_file, markdown_file) if path]
+        if len({*paths}) < len(paths):
+            raise OptionError("--json, --csv and --markdown must name different files")
         console = Console()
         with ExitStack() as files:
             # Opened first: a path that cannot be written is known before the work.

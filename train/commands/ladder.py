@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import require_training
+from .common import Changes, require_training
 
 
 def register(app: typer.Typer) -> None:
@@ -23,9 +23,7 @@ def register(app: typer.Typer) -> None:
         out: Annotated[Path, typer.Option(help="Folder for the results; those that lie there already are not measured again.")] = Path(
             "ladders"
         ),
-        set_: Annotated[
-            list[str] | None, typer.Option("--set", help="Change a key of the config; may be repeated.", metavar="KEY=VALUE")
-        ] = None,
+        set_: Changes = None,
     ) -> None:
         """Measure how the strength of search agents grows with their budget: a table, NAME.json and a curve NAME.png.
 

@@ -45,7 +45,9 @@ def register(app: typer.Typer) -> None:
         count = parse_players(chosen, players)
         if seat >= count:
             raise OptionError(f"{chosen.name}: seat cannot be {seat}; allowed are 0 to {count - 1}")
-        others = _opponents(chosen, opponents or default_agent(chosen), count - 1)
+        if opponents is not None and count == 1:
+            raise OptionError(f"{chosen.name}: opponents cannot be {opponents!r}: one player has none")
+        others = _opponents(chosen, default_agent(chosen) if opponents is None else opponents, count - 1)
         start = secrets.randbelow(2**53) if seed is None else seed
         position = Position.new(chosen, count, parse_options(chosen, option), start)
         agents = [*others[:seat], HumanAgent(_ask), *others[seat:]]

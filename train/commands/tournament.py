@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from .common import Changes
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -22,9 +24,7 @@ def register(app: typer.Typer) -> None:
         resume: Annotated[
             Path | None, typer.Option(help="Play what this run folder still lacks, with its config; CONFIG is not needed.")
         ] = None,
-        set_: Annotated[
-            list[str] | None, typer.Option("--set", help="Change a key of the config; may be repeated.", metavar="KEY=VALUE")
-        ] = None,
+        set_: Changes = None,
         out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
         seed: Annotated[int | None, typer.Option("--seed", "-s", help="The config's 'seed'.")] = None,
         deals: Annotated[int | None, typer.Option("--deals", "-d", help="The config's 'deals'.")] = None,
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
         from ...envs.core import DeckhandError
         from ..config import ConfigError, check_config, load_kind
 
-        missing = [name for name in ("choix", "matplotlib", "safetensors") if find_spec(name) is None]
+        missing = [name for name in ("choix", "matplotlib", "safetensors", "filelock") if find_spec(name) is None]
         if missing:
             raise DeckhandError(f"tournaments need {', '.join(missing)}: pip install 'deckhand-rl[train]'")
         from ..progress import progress_bar

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import require_training
+from .common import Changes, require_training
 
 
 def register(app: typer.Typer) -> None:
@@ -20,9 +20,7 @@ def register(app: typer.Typer) -> None:
         resume: Annotated[
             Path | None, typer.Option(help="Go on from the last checkpoint of this run folder, with its config; CONFIG is not needed.")
         ] = None,
-        set_: Annotated[
-            list[str] | None, typer.Option("--set", help="Change a key of the config; may be repeated.", metavar="KEY=VALUE")
-        ] = None,
+        set_: Changes = None,
         out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
         seed: Annotated[int | None, typer.Option("--seed", "-s", help="The config's 'seed'.")] = None,
         steps: Annotated[int | None, typer.Option(help="The config's 'budget.steps'.")] = None,
