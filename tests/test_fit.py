@@ -76,6 +76,8 @@ def test_every_game_has_a_config_that_explains_every_key():
         ("population=3", ["population cannot be 3", "4"]),
         ("deals=1", ["deals cannot be 1", "2"]),
         ("sigma=0", ["sigma cannot be 0"]),
+        ("sigma=.inf", ["sigma cannot be inf", "finite"]),
+        ("evaluation.deals=1000000000000", ["evaluation.deals", "10000000"]),
         ("evaluation.games=1", ["evaluation.games: unknown key", "deals"]),
         ("speed=1", ["speed: unknown key", "generations"]),
         (f"fixed=[{', '.join(NAMES)}]", ["fixed: no parameter is left", "2 players"]),
@@ -193,7 +195,7 @@ def test_a_file_beside_a_module_is_the_agent_fitted(tmp_path):
 @pytest.mark.needs_jit
 def test_a_fit_leaves_every_file(finished):
     names = {path.name for path in finished.path.iterdir()}
-    assert names == {"config.yaml", "versions.json", "metrics.jsonl", "curve.png", "fitted.yaml", "evaluation.json"}
+    assert names == {".lock", "config.yaml", "versions.json", "metrics.jsonl", "curve.png", "fitted.yaml", "evaluation.json"}
     assert (finished.path / "curve.png").read_bytes().startswith(b"\x89PNG")
     rows = finished.read(finished.metrics)
     assert [row["steps"] for row in rows] == [1, 2, 3, 4]
@@ -250,6 +252,29 @@ def test_a_folder_of_another_fit_is_refused(finished, tmp_path):
     folder.metrics.write_bytes(finished.metrics.read_bytes())
     with pytest.raises(DeckhandError, match=r"metrics\.jsonl does not fit"):
         Fit(config, folder, Console(quiet=True)).run()
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("group", ["{}", "[]", '{"mean": [], "returns": [], "gain": {}}', '{"mean": "x", "returns": ["x"], "gain": 1}'])
+def test_damaged_metrics_are_refused(group, finished, tmp_path):
+    config = load_kind(FitConfig, str(finished.path / "config.yaml"))
+    folder = RunFolder.create(tmp_path, config)
+    name = Fit(config, folder, Console(quiet=True)).groups[0].name
+    folder.metrics.write_text(f'{{"steps": 1, "groups": {{"{name}": {group}}}}}\n')
+    with pytest.raises(DeckhandError, match=r"metrics\.jsonl does not fit"):
+        Fit(config, folder, Console(quiet=True)).run()
+
+
+@pytest.mark.needs_jit
+def test_a_search_stays_within_the_ranges_of_the_parameters(finished, monkeypatch):
+    config = load_kind(FitConfig, str(finished.path / "config.yaml"))
+    group = Fit(config, finished, Console(quiet=True)).groups[0]
+    agent = make_agent(GAME, "strong")
+    agent.parameters = [p._replace(low=value - 1, high=value + 1) for p, value in zip(agent.parameters, agent.params, strict=False)]
+    narrow = type(group)(config, 0, group.players, group.indexes, agent)
+    for sign in (-1, 1):
+        assert narrow.values(np.full(len(group.names), sign * 1e9)) == pytest.approx(narrow.start + sign)
+    assert group.values(np.zeros(len(group.names))).tolist() == group.start.tolist()
 
 
 @pytest.mark.needs_jit

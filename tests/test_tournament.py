@@ -4,6 +4,7 @@ import csv
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import yaml
 from deckhand.agents import make_agent
 from deckhand.agents.policy import Card, save_policy
 from deckhand.envs import get_game
-from deckhand.envs.core import RecordError
+from deckhand.envs.core import DeckhandError, RecordError
 from deckhand.envs.core.rng import derive_seed
 from deckhand.train.cli import app
 from deckhand.train.config import ConfigError, dump_config, load_kind, shipped_configs
@@ -41,7 +42,7 @@ from typer.testing import CliRunner
 
 SCALE = 400 / np.log(10)
 FILES = {
-    *("config.yaml", "versions.json", "agents.json", "agents.csv", "matrix.csv", "matrix.png"),
+    *(".lock", "config.yaml", "versions.json", "agents.json", "agents.csv", "matrix.csv", "matrix.png"),
     *("alpharank.json", "tournament.md", "tournament.json"),
 }
 
@@ -368,6 +369,51 @@ def test_damaged_units_are_named(tmp_path):
         standings(config, folder)
 
 
+DAMAGES = {
+    "other shape": {"scores": np.zeros((10, 3), np.int64)},
+    "other length": {"decisions": np.zeros(3, np.int64)},
+    "unknown agents": {"agents": np.full((10, 2), 7)},
+    "other deals": {"deals": np.arange(10)},
+    "texts": {"returns": np.full((10, 2), "a")},
+    "no truths": {"winners": np.ones((10, 2))},
+}
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_units_of_other_games_are_named(case, finished, tmp_path):
+    folder = tmp_path / "t"
+    shutil.copytree(finished[0], folder)
+    unit = folder / "units" / plan_units(make())[0].file
+    with np.load(unit) as file:
+        arrays = {name: file[name] for name in file.files}
+    np.savez_compressed(unit, **arrays)
+    assert load_games(make(), folder).agents.shape == (3 * 12 * 2, 2)
+    np.savez_compressed(unit, **arrays | DAMAGES[case])
+    with pytest.raises(RecordError, match=f"{unit.name} is missing or damaged .*delete it and resume"):
+        load_games(make(), folder)
+
+
+@pytest.mark.parametrize("text", ["garbage", "[]", "[1, 2, 3]", "{}", "null", "[" * 100_000, '[{"name": "low"}]'])
+def test_damaged_lists_of_agents_are_named(text, finished, tmp_path):
+    folder = tmp_path / "t"
+    shutil.copytree(finished[0], folder)
+    (folder / "agents.json").write_text(text)
+    with pytest.raises(RecordError, match=r"agents\.json is damaged"):
+        play_tournament(make(), folder)
+
+
+def test_two_processes_cannot_play_in_one_folder(finished, tmp_path):
+    folder = tmp_path / "t"
+    shutil.copytree(finished[0], folder)
+    draft = folder / "units" / ".draft-of-the-other"
+    draft.touch()
+    with RunFolder(folder).held(), pytest.raises(DeckhandError, match="is in use by another process"):
+        play_tournament(make(), folder)
+    assert draft.exists()
+    play_tournament(make(), folder)
+    assert not draft.exists()
+
+
 def test_other_weights_are_refused(tmp_path):
     game = get_game("flotsam_fight")
     card = Card.for_game(game, [4], "relu")
@@ -419,6 +465,35 @@ def test_a_killed_tournament_goes_on_with_any_number_of_workers(tmp_path):
     assert resumed == json.loads(json.dumps(expected))
 
 
+def test_workers_end_at_once_and_without_a_word_on_ctrl_c():
+    code = """
+import os, signal, time
+from multiprocessing import active_children
+from deckhand.train import workers
+try:
+    with workers.worker_pool(2) as pool:
+        for moment in (0, 0.5):  # while they start, and while they wait
+            time.sleep(moment)
+            for child in active_children():
+                os.kill(child.pid, signal.SIGINT)
+            assert pool.submit(int).result() == 0
+        for _ in range(8):
+            pool.submit(time.sleep, 100)
+        print("started", flush=True)
+        time.sleep(100)
+except KeyboardInterrupt:
+    print("aborted")
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout.readline() == "started\n", process.stderr.read()
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    # Returns when the workers, which hold the pipes too, have ended.
+    assert process.communicate(timeout=60) == ("aborted\n", "")
+    assert process.returncode == 0
+
+
 def test_units_do_not_depend_on_what_was_played_before(tmp_path):
     config = make(agents=["random", "flat(4)"], deals=4, unit=2)
     first, second = plan_units(config)
@@ -461,12 +536,15 @@ def test_the_shipped_config_explains_every_key():
         ("agents=[low]", ["agents", "at least 2"]),
         ("agents=[low, lo]", ["agents", "unknown agent 'lo'"]),
         ("agents=[low, low]", ["agents", "low stands twice"]),
+        ("agents=[[low], random]", ["agents", "texts"]),
+        ("agents=[{a: 1}, random]", ["agents", "texts"]),
         ("agents={a: low, b: 3}", ["agents.b", "3", "string"]),
         ("players=3", ["agents", "3 players need as many different agents, not 2"]),
         ("players=7", ["players", "7", "2 to 6"]),
         ("game=chess", ["game", "chess", "flotsam_fight"]),
         ("options.round=1", ["options", "round"]),
         ("deals=1", ["deals", "1", "2"]),
+        ("deals=1000000000000", ["deals", "1000000000000", "10000000"]),
         ("workers=0", ["workers", "0"]),
         ("unit=0", ["unit", "0"]),
         ("seed=-1", ["seed", "-1"]),

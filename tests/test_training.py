@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 FILES = {
+    ".lock",
     "config.yaml",
     "versions.json",
     "metrics.jsonl",
@@ -149,6 +151,90 @@ def test_damaged_or_missing_checkpoints_are_refused(tmp_path):
         RunFolder.open(tmp_path, TrainConfig)
 
 
+def copy(folder, parent):
+    """A run to be damaged."""
+    return RunFolder(Path(shutil.copytree(folder.path, parent / "copy")))
+
+
+def resume(folder):
+    result = CliRunner().invoke(app, ["train", "--resume", str(folder.path)])
+    assert result.stderr.count("\n") == 1, result.output
+    return result.exit_code, result.stderr
+
+
+def all_files(folder):
+    return {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("line", [b"garbage\n", b"{}\n", b"\xff\xfe\x00\n", b"[]\n", b'{"steps": "9"}\n', b"[" * 100_000 + b"\n"])
+@pytest.mark.parametrize("name", ["metrics.jsonl", "timing.jsonl"])
+def test_damaged_lines_are_named_and_nothing_is_changed(name, line, finished, tmp_path):
+    folder = copy(finished, tmp_path)
+    path = folder.path / name
+    whole = path.read_bytes()
+    path.write_bytes(whole + line)
+    before = all_files(folder)
+    code, error = resume(folder)
+    assert code == 1
+    assert f"{path}: line {whole.count(b'{') + 1} is damaged" in error
+    assert all_files(folder) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "[]",
+        "null",
+        "garbage",
+        "[" * 100_000,
+        {"steps": "2048"},
+        {"steps": 5},
+        {"seconds": "soon"},
+        {"updates": []},
+        {"playing": 3},
+        {"playing": [99]},
+        {"pool": None},
+    ],
+)
+def test_a_damaged_state_is_refused_and_nothing_is_changed(change, finished, tmp_path):
+    folder = copy(finished, tmp_path)
+    path = sorted((folder.path / "checkpoints").glob("step-*"))[-1] / "state.json"
+    path.write_text(change if isinstance(change, str) else json.dumps(json.loads(path.read_text()) | change))
+    before = all_files(folder)
+    code, error = resume(folder)
+    assert code == 1
+    assert "damaged" in error or "does not fit its configuration" in error
+    # No file of events either.
+    assert all_files(folder) == before
+
+
+def test_two_processes_cannot_train_in_one_folder(finished, tmp_path):
+    folder = copy(finished, tmp_path)
+    before = all_files(folder)
+    with folder.held():
+        assert resume(folder) == (2, f"deckhand: {folder.path} is in use by another process\n")
+        config = load_config("smoke", SMALL)
+        with pytest.raises(DeckhandError, match="in use"):
+            train_variants(config, folder, Console(quiet=True))
+    assert all_files(folder) == before
+    with folder.held():
+        pass
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../other"])
+def test_only_folders_of_the_run_are_deleted(name, tmp_path):
+    config = load_config("smoke", SMALL)
+    folder = RunFolder.create(tmp_path / "runs", config)
+    other = tmp_path / "runs" / "other"
+    other.mkdir()
+    (folder.path / "link").symlink_to(other)
+    for variant in (name, "link"):
+        with pytest.raises(DeckhandError, match="is not in"):
+            RunFolder.of_variant(folder, variant, config)
+    assert other.is_dir()
+    assert (folder.path / "config.yaml").is_file()
+
+
 def test_only_the_last_checkpoints_are_kept(finished):
     assert sorted(path.name for path in (finished.path / "checkpoints").iterdir()) == ["step-0000001536", "step-0000002048"]
     PolicyAgent.load(finished.path / "checkpoints" / "step-0000002048")
@@ -236,7 +322,7 @@ def test_variants_are_trained_in_turn_compared_and_not_trained_again(tmp_path):
     folder = RunFolder.create(tmp_path, config)
     grids = train_variants(config, folder, Console(quiet=True))
     assert {path.name for path in folder.path.iterdir()} == {
-        *("config.yaml", "versions.json", "events", "features", "comparison.json", "comparison.md", "curve.png"),
+        *(".lock", "config.yaml", "versions.json", "events", "features", "comparison.json", "comparison.md", "curve.png"),
     }
     report = json.loads((folder.path / "comparison.json").read_text())
     assert report["schema"] == "deckhand/comparison/1"
@@ -262,6 +348,16 @@ def test_variants_are_trained_in_turn_compared_and_not_trained_again(tmp_path):
     assert train_variants(config, folder, Console(quiet=True)) == grids
     assert (folder.path / "events" / "timing.jsonl").stat().st_mtime_ns == before
     assert (folder.path / "features" / "policy.safetensors").read_bytes() == finished
+
+
+def test_damaged_results_of_a_variant_are_named(tmp_path):
+    config = load_config("smoke", SMALL)
+    folder = RunFolder.create(tmp_path, config)
+    (folder.path / "events").mkdir()
+    for text in ("garbage", "[]", "{}"):
+        (folder.path / "events" / "evaluation.json").write_text(text)
+        with pytest.raises(DeckhandError, match=r"evaluation\.json is damaged"):
+            train_variants(config, folder, Console(quiet=True))
 
 
 def test_the_command_trains_and_resumes_variants(tmp_path):

@@ -16,14 +16,10 @@ telling it the scores again brings it where it was.
 The run folder is that of :mod:`deckhand.train.runs`; ``steps`` are generations, and the result is ``fitted.yaml``.
 """
 
-import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context, parent_process
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -38,13 +34,14 @@ from ..envs import get_game
 from ..envs.core import DeckhandError, Game, RecordError
 from ..envs.core.files import write_json
 from ..envs.core.rng import MAX_SEED, derive_seed
-from .config import Config, ConfigError, Positive, Section
+from .config import MOST_GAMES, Config, ConfigError, Deals, Positive, Section
 from .evaluation import EVALUATION_STREAM, Evaluation, evaluate
 from .progress import progress_bar
 from .runs import RunFolder
 from .simulation import play_games
 from .statistics import Figure, bootstrap
 from .versions import versions
+from .workers import worker_pool
 
 SEARCH_STREAM = EVALUATION_STREAM - 1
 """The search of group ``i`` draws from ``derive_seed(seed, SEARCH_STREAM - i)``; deals count from 0."""
@@ -57,7 +54,7 @@ DIGITS = 4
 class FitEvaluation(Section):
     """How the result is compared with its start."""
 
-    deals: Annotated[int, Field(ge=2)]
+    deals: Deals
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 3_000_003
 
 
@@ -77,8 +74,8 @@ class FitConfig(Config):
     """Who sits in all other seats, and how much the games against them count."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     generations: Positive
-    population: Annotated[int, Field(ge=4)]
-    deals: Annotated[int, Field(ge=2)]
+    population: Annotated[int, Field(ge=4, le=MOST_GAMES)]
+    deals: Deals
     sigma: Annotated[float, Field(gt=0)]
     """First step of the search, in units of each parameter's ``scale``."""
     workers: Positive = 2
@@ -155,6 +152,7 @@ class Group:
         self.names = [agent.parameters[i].name for i in indexes]
         self.start = agent.params[indexes]
         self.scale = np.array([agent.parameters[i].scale for i in indexes])
+        self.range = np.array([(agent.parameters[i].low, agent.parameters[i].high) for i in indexes]).T
         draw = np.random.default_rng(derive_seed(config.seed, SEARCH_STREAM - number))
         settings = {
             "popsize": config.population,
@@ -167,8 +165,8 @@ class Group:
         self.search: Any = cma.CMAEvolutionStrategy(np.zeros(len(indexes)), config.sigma, settings)
 
     def values(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The parameters at a point of the search."""
-        return self.start + self.scale * point
+        """The parameters at a point of the search; where that lies outside a parameter's range, the nearest value in it."""
+        return np.asarray(np.clip(self.start + self.scale * point, *self.range))
 
 
 class Fit:
@@ -187,7 +185,14 @@ class Fit:
         self.rows: list[dict[str, Any]] = []
 
     def run(self) -> list[Evaluation]:
-        """Search, write the result, compare it with the start on evaluation deals: one evaluation a number of players."""
+        """Search, write the result, compare it with the start on evaluation deals: one evaluation a number of players.
+
+        While it runs no other process can use the folder.
+        """
+        with self.folder.held():
+            return self._run()
+
+    def _run(self) -> list[Evaluation]:
         self._replay()
         total = self.config.generations
         if len(self.rows) < total and self.config.workers > 1:
@@ -221,12 +226,18 @@ class Fit:
         self.rows = self.folder.read(self.folder.metrics)
         for row in self.rows:
             for group in self.groups:
-                told = row["groups"].get(group.name)
-                if told is None or told["mean"] != group.values(group.search.mean).tolist():
+                try:
+                    told = row["groups"][group.name]
+                    losses = [-float(value) for value in told["returns"]]
+                    Figure(**told["gain"])
+                    fits = told["mean"] == group.values(group.search.mean).tolist() and len(losses) == self.config.population
+                except (KeyError, TypeError, ValueError):
+                    fits = False
+                if not fits:
                     raise RecordError(
                         f"{self.folder.metrics} does not fit its configuration, or comes from other versions of cma and numpy"
                     )
-                group.search.tell(group.search.ask(), [-value for value in told["returns"]])
+                group.search.tell(group.search.ask(), losses)
 
     def _generation(self, play: Callable[[Iterable[Job]], Iterator[NDArray[np.float64]]]) -> dict[str, Any]:
         """Play one generation of every group and tell the searches."""
@@ -352,20 +363,5 @@ def _workers(workers: int) -> Iterator[Callable[[Iterable[Job]], Iterator[NDArra
     if workers == 1:
         yield lambda jobs: map(play_job, jobs)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
-        try:
-            yield lambda jobs: pool.map(play_job, jobs)
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """Workers of a process that was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-
-        def wait() -> None:
-            parent.join()
-            os._exit(1)
-
-        threading.Thread(target=wait, daemon=True).start()
+    with worker_pool(workers) as pool:
+        yield lambda jobs: pool.map(play_job, jobs)

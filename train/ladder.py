@@ -8,9 +8,8 @@ import io
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,12 +20,13 @@ from ..agents import SearchAgent, make_agent, show_turns
 from ..envs.core import Game, RecordError, get_game
 from ..envs.core.files import write_bytes, write_json
 from ..envs.core.rng import MAX_SEED
-from .config import Config, ConfigError, Name, Positive, Section, check_key
+from .config import Config, ConfigError, Deals, Name, Positive, Section, check_key
 from .evaluation import evaluate
 from .progress import Report
 from .statistics import Figure
 from .tables import Grid
 from .versions import machine
+from .workers import worker_pool
 
 SCHEMA = "deckhand/ladder/1"
 BUDGET = "{budget}"
@@ -57,7 +57,7 @@ class LadderConfig(Config):
     against: Annotated[list[str], Field(min_length=1)]
     """Opponents; in cooperative games the baselines."""
     series: Annotated[dict[Name, Series], Field(min_length=1)]
-    deals: Annotated[int, Field(ge=2)]
+    deals: Deals
     deal_set: Literal["dev", "test"] = "test"
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """Of the agents' own randomness."""
@@ -81,7 +81,8 @@ class LadderConfig(Config):
             if BUDGET not in series.agent:
                 raise ConfigError(f"{label}: series.{name}.agent cannot be {series.agent!r}: it must name its budget as {BUDGET}")
             for spec in specs(series):
-                check_key(label, f"series.{name}", partial(make_agent, game, spec))
+                if not isinstance(check_key(label, f"series.{name}", partial(make_agent, game, spec)), SearchAgent):
+                    raise ConfigError(f"{label}: series.{name}.agent cannot be {spec!r}: it must be a search, like flat({BUDGET})")
 
 
 def specs(series: Series) -> list[str]:
@@ -228,14 +229,9 @@ def _measure_all(config: LadderConfig, rungs: Sequence[tuple[str, str, str]]) ->
     if min(config.workers, len(rungs)) <= 1:
         yield from (measure(config, *rung) for rung in rungs)
         return
-    # Spawned: a forked process would inherit threads that are not there any more.
-    with ProcessPoolExecutor(min(config.workers, len(rungs)), get_context("spawn")) as pool:
-        running = [pool.submit(measure, config, *rung) for rung in rungs]
-        try:
-            for future in as_completed(running):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with worker_pool(min(config.workers, len(rungs))) as pool:
+        for future in as_completed([pool.submit(measure, config, *rung) for rung in rungs]):
+            yield future.result()
 
 
 def _figures(game: Game, config: LadderConfig) -> list[str]:

@@ -82,7 +82,6 @@ class Trainer(BaseCallback):
             weights=weights,
         )
         self.ppo = _make_model(config, ScaledReward(Sb3VecEnv(self.batch), config.reward_scale))
-        self.ppo.set_logger(Logger(str(folder.path), [TensorBoardOutputFormat(str(folder.path / "tensorboard"))]))
         self.steps = 0
         self.seconds = 0.0
         self.finished = False
@@ -90,16 +89,21 @@ class Trainer(BaseCallback):
         self.episodes: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False) -> list[Evaluation]:
-        """Train to the end of the budget, evaluate, write the results."""
+        """Train to the end of the budget, evaluate, write the results. While it runs no other process can use the folder."""
+        with self.folder.held():
+            return self._run(resume)
+
+    def _run(self, resume: bool) -> list[Evaluation]:
         if resume:
-            checkpoint = self.folder.load_checkpoint()
-            self._load(checkpoint)
-            self.seconds = checkpoint.values["seconds"]
+            self._load(self.folder.load_checkpoint())
             self.folder.cut(self.steps if self.warm else -1)
         else:
             self.ppo._last_obs = self.batch.reset(derive_seed(self.config.seed, GAMES)).observations
             self.ppo._last_episode_starts = np.ones(self.config.ppo.games, np.bool_)
             self._save_checkpoint()
+        # Opened last: a run that is refused leaves no file of events.
+        where = str(self.folder.path / "tensorboard")
+        self.ppo.set_logger(Logger(str(self.folder.path), [TensorBoardOutputFormat(where)]))
         self._started = time.monotonic() - self.seconds
         with self.display:
             if self.config.warm_start and not self.warm:
@@ -235,12 +239,13 @@ class Trainer(BaseCallback):
         try:
             self.ppo.policy.load_state_dict({k: torch.from_numpy(v) for k, v in checkpoint.section("network").items()})
             self.ppo.policy.optimizer.load_state_dict(self._optimizer_state(checkpoint))
-            self.ppo._n_updates = checkpoint.values["updates"]
+            self.ppo._n_updates = int(checkpoint.values["updates"])
+            self.seconds = float(checkpoint.values["seconds"])
             self.warm = checkpoint.values["warm"]
             agents = self.pool.load_state(checkpoint.arrays, checkpoint.values)
             self.ppo._last_obs = self.batch.load_state(checkpoint.section("batch"), agents)
             self.ppo._last_episode_starts = checkpoint.arrays["episode_starts"]
-        except (RuntimeError, KeyError, ValueError, IndexError) as error:
+        except (RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
             raise RecordError(f"the checkpoint of {self.folder.path} does not fit its configuration: {error}") from None
         self._update_opponents()
         seed = derive_seed(self.config.seed, AFTER_CHECKPOINT + self.steps)

@@ -11,6 +11,7 @@
 ``curve.png``               the metrics' learning curve
 ``policy.safetensors``      the trained actor, ``policy.json`` its card
 ``evaluation.json``, ``.md``  the final evaluation
+``.lock``                   held by the process that works in the folder
 ==========================  ======================================================================================================
 
 A config with variants makes one such folder a variant in its own, which holds ``config.yaml``, ``versions.json``, ``comparison.json``,
@@ -20,19 +21,22 @@ A config with variants makes one such folder a variant in its own, which holds `
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from ..agents.policy import Card, Layers, save_policy
-from ..envs.core import RecordError
-from ..envs.core.files import write_json, write_text
+from ..envs.core import DeckhandError, RecordError
+from ..envs.core.files import write_bytes, write_json, write_text
 from .config import Config, Kind, TrainConfig, dump_config, load_kind
 from .versions import TRAINING_PACKAGES, machine, versions
 
@@ -76,6 +80,8 @@ class RunFolder:
     def of_variant(cls, parent: "RunFolder", name: str, config: TrainConfig) -> tuple["RunFolder", bool]:
         """The folder of a variant in its parent's folder, and whether it holds a checkpoint to go on from."""
         path = parent.path / name
+        if path.resolve().parent != parent.path.resolve():
+            raise RecordError(f"{path} is not in {parent.path}")
         if any((path / "checkpoints").glob("step-*")):
             return cls(path), True
         shutil.rmtree(path, ignore_errors=True)
@@ -95,6 +101,15 @@ class RunFolder:
             raise RecordError(f"{path} is no run folder: it holds no config.yaml")
         return cls(path), load_kind(kind, str(path / "config.yaml"))
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps the folder for this process; :class:`DeckhandError` while another one has it."""
+        try:
+            with FileLock(self.path / ".lock", blocking=False):
+                yield
+        except Timeout:
+            raise DeckhandError(f"{self.path} is in use by another process") from None
+
     @property
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
@@ -109,16 +124,14 @@ class RunFolder:
             file.write(json.dumps(values) + "\n")
 
     def read(self, path: Path) -> list[dict[str, Any]]:
-        """The lines of a JSON Lines file."""
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        """The lines of a JSON Lines file; :class:`RecordError` names one that is damaged."""
+        return [row for row, _ in _read_lines(path)]
 
     def cut(self, steps: int) -> None:
         """Forget what was written after ``steps`` steps: a run that resumes writes it again."""
         for path in (self.metrics, self.timing):
             if path.exists():
-                # A line that the end of the process cut short has no line break.
-                whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-                write_text(path, "".join(line for line in whole if json.loads(line)["steps"] <= steps))
+                write_bytes(path, b"".join(line for row, line in _read_lines(path) if row["steps"] <= steps))
 
     def save_checkpoint(self, checkpoint: Checkpoint, layers: Layers, card: Card) -> None:
         """Write a checkpoint; the folder appears whole or not at all. Older ones but ``KEEP_CHECKPOINTS`` are deleted."""
@@ -132,7 +145,7 @@ class RunFolder:
         for file in draft.iterdir():
             with file.open("rb") as handle:
                 os.fsync(handle.fileno())
-        target = folder / f"step-{checkpoint.steps:010d}"
+        target = folder / _checkpoint_name(checkpoint.steps)
         shutil.rmtree(target, ignore_errors=True)
         draft.rename(target)
         for old in sorted(folder.glob("step-*"))[:-KEEP_CHECKPOINTS]:
@@ -143,10 +156,13 @@ class RunFolder:
         folders = sorted((self.path / "checkpoints").glob("step-*"))
         if not folders:
             raise RecordError(f"{self.path} holds no checkpoint to resume from")
+        values = read_json(folders[-1] / "state.json")
+        steps = values.pop("steps", None) if isinstance(values, dict) else None
+        if not isinstance(steps, int) or folders[-1].name != _checkpoint_name(steps):
+            raise RecordError(f"{folders[-1]} is damaged: its state.json is not of this step")
         try:
-            values = json.loads((folders[-1] / "state.json").read_bytes())
-            return Checkpoint(values.pop("steps"), load_file(folders[-1] / "state.safetensors"), values)
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            return Checkpoint(steps, load_file(folders[-1] / "state.safetensors"), values)
+        except (OSError, ValueError, SafetensorError) as error:
             raise RecordError(f"{folders[-1]} is damaged: {error}") from None
 
     def draw_curve(self) -> None:
@@ -179,6 +195,33 @@ class RunFolder:
 
     def save_picture(self, figure: Any) -> None:
         """Write ``curve.png`` whole or not at all."""
-        draft = self.path / "curve.part.png"
-        figure.savefig(draft, dpi=110)
-        os.replace(draft, self.path / "curve.png")
+        picture = BytesIO()
+        figure.savefig(picture, format="png", dpi=110)
+        write_bytes(self.path / "curve.png", picture.getvalue())
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file; :class:`RecordError` if it is missing or damaged."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise RecordError(f"{path} is damaged: {error}") from None
+
+
+def _checkpoint_name(steps: int) -> str:
+    return f"step-{steps:010d}"
+
+
+def _read_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """The rows of a JSON Lines file, each with its text."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(b"\n"):
+            return  # the end of the process cut it short
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict) or not isinstance(row.get("steps"), int):
+            raise RecordError(f"{path}: line {number} is damaged: it is no JSON object with its steps")
+        yield row, line

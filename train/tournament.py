@@ -30,15 +30,11 @@ than the units that were being played.
 """
 
 import io
-import json
-import multiprocessing
-import os
-import signal
-import threading
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
@@ -55,10 +51,12 @@ from ..agents.policy import PolicyAgent
 from ..envs.core import DeckhandError, RecordError, get_game
 from ..envs.core.files import write_bytes, write_json
 from ..envs.core.rng import MAX_SEED, derive_seed, seed_rng, shuffle
-from .config import Config, ConfigError, Positive, check_key
+from .config import Config, ConfigError, Deals, Positive, check_key
 from .progress import Report
 from .ratings import connected
+from .runs import RunFolder, read_json
 from .simulation import Outcomes, play_games
+from .workers import worker_pool
 
 TOURNAMENT_STREAM, UNIT_STREAM, SEATING_STREAM, DESIGN_STREAM = 2**42, 2**43, 2**44, 2**45
 """Where the seeds of deals, of the agents in a unit, of the seating and of the choice of tables start in the stream of the seed."""
@@ -79,7 +77,7 @@ class TournamentConfig(Config):
     options: dict[str, Any] = Field(default={})
     agents: Annotated[dict[AgentName, str], Field(min_length=2)]
     """What the report calls an agent, and what it is; a plain list names the agents after what they are."""
-    deals: Annotated[int, Field(ge=2)]
+    deals: Deals
     tables: Positive = 100
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 3_000_003
     unit: Positive = 50
@@ -91,7 +89,9 @@ class TournamentConfig(Config):
     def _name_after_specs(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        twice = sorted({str(spec) for spec in value if value.count(spec) > 1})
+        if not all(isinstance(spec, str) for spec in value):
+            raise ValueError("a list names agents as texts, like low or flat(64)")
+        twice = sorted({spec for spec in value if value.count(spec) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)} stands twice; give copies names of their own, as in {{a: {twice[0]}, b: {twice[0]}}}")
         return {spec: spec for spec in value}
@@ -217,17 +217,7 @@ _player: Player | None = None
 
 def _start_worker(config: TournamentConfig, folder: Path) -> None:
     global _player
-    # Ctrl-C reaches every process of a terminal: workers end without a word, and without them when the first process is killed.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     _player = Player(config, folder)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _play_in_worker(unit: Unit) -> NDArray[np.float64]:
@@ -238,8 +228,14 @@ def _play_in_worker(unit: Unit) -> NDArray[np.float64]:
 def play_tournament(config: TournamentConfig, folder: Path, progress: Report | None = None) -> None:
     """Play the units that ``folder`` does not hold yet.
 
-    :class:`RecordError` if the folder was begun with other weights than the agents' paths hold now.
+    :class:`RecordError` if the folder was begun with other weights than the agents' paths hold now, :class:`DeckhandError` while another
+    process plays in it.
     """
+    with RunFolder(folder).held():
+        _play_missing(config, folder, progress)
+
+
+def _play_missing(config: TournamentConfig, folder: Path, progress: Report | None) -> None:
     units = folder / "units"
     units.mkdir(exist_ok=True)
     _check_agents(config, folder)
@@ -270,16 +266,13 @@ def _play_units(config: TournamentConfig, folder: Path, units: Sequence[Unit]) -
         for unit in units:
             yield unit, player.play(unit)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(config, folder)) as pool:
+    with worker_pool(workers, _start_worker, config, folder) as pool:
         running = {pool.submit(_play_in_worker, unit): unit for unit in units}
         try:
             for future in as_completed(running):
                 yield running[future], future.result()
         except BrokenProcessPool:
             raise DeckhandError(f"a worker process ended before its work was done; resume the run folder {folder.parent}") from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(frozen=True)
@@ -299,16 +292,32 @@ class Games:
 def load_games(config: TournamentConfig, folder: Path) -> Games:
     """The games of a finished tournament; :class:`RecordError` names the file that is missing or damaged."""
     parts: list[dict[str, NDArray[Any]]] = []
+    each = 1 if get_game(config.game).cooperative else config.players
     for unit in plan_units(config):
         path = folder / "units" / unit.file
         try:
             with np.load(path) as file:
-                parts.append({name: file[name] for name in ("agents", "deals", *OUTCOMES, "seconds")})
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                part = {name: file[name] for name in ("agents", "deals", *OUTCOMES, "seconds")}
+            _check_unit(unit, part, each, config.players)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             raise RecordError(f"{path} is missing or damaged ({error}); delete it and resume, and it is played again") from None
+        parts.append(part)
     joined = {name: np.concatenate([part[name] for part in parts]) for name in ("agents", "deals", *OUTCOMES)}
     outcomes = Outcomes(**{name: joined[name] for name in OUTCOMES}, extra={}, statistics={})
     return Games(joined["agents"], joined["deals"], outcomes, float(sum(part["seconds"] for part in parts)))
+
+
+def _check_unit(unit: Unit, part: dict[str, NDArray[Any]], each: int, seats: int) -> None:
+    """``ValueError`` unless ``part`` can hold the games of a unit, ``each`` a deal."""
+    games = each * unit.deals
+    shapes = {"deals": (games,), "truncated": (games,), "decisions": (games,), "seconds": ()}
+    kinds = {"agents": "iu", "winners": "b", "truncated": "b"}
+    for name, array in part.items():
+        if array.shape != shapes.get(name, (games, seats)) or array.dtype.kind not in kinds.get(name, "iuf"):
+            raise ValueError(f"{name} is {array.dtype} {array.shape}")
+    wanted = np.repeat(np.arange(unit.first, unit.first + unit.deals), each)
+    if not np.isin(part["agents"], unit.agents).all() or not np.array_equal(part["deals"], wanted):
+        raise ValueError("it holds other agents or deals")
 
 
 def describe_agents(config: TournamentConfig) -> list[dict[str, Any]]:
@@ -326,6 +335,11 @@ def _check_agents(config: TournamentConfig, folder: Path) -> None:
     if not path.exists():
         write_json(path, now)
         return
-    for old, new in zip(json.loads(path.read_text(encoding="utf-8")), now, strict=True):
+    before = read_json(path)
+    agents = [(old.get("name"), old.get("agent")) for old in before if isinstance(old, dict)] if isinstance(before, list) else None
+    if agents != [(new["name"], new["agent"]) for new in now]:
+        raise RecordError(f"{path} is damaged: it does not name the agents of config.yaml")
+    for old, new in zip(before, now, strict=True):
         if old != new:
-            raise RecordError(f"{folder} was begun with other weights of {new['name']!r}: SHA-256 {old['sha256']}, now {new['sha256']}")
+            told = old.get("sha256")
+            raise RecordError(f"{folder} was begun with other weights of {new['name']!r}: SHA-256 {told}, now {new['sha256']}")

@@ -1,14 +1,14 @@
 """Training the variants of one configuration in turn and comparing them."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
+from ..envs.core import RecordError
 from ..envs.core.files import write_json, write_text
 from .config import TrainConfig, variant_configs
-from .runs import RunFolder
+from .runs import RunFolder, read_json
 from .statistics import Figure
 from .tables import Grid
 
@@ -18,6 +18,11 @@ def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> 
 
     A table for every final evaluation: rows are the policy's figures, columns the variants.
     """
+    with folder.held():
+        return _train(config, folder, console)
+
+
+def _train(config: TrainConfig, folder: RunFolder, console: Console) -> list[Grid]:
     from .ppo import Trainer
 
     reports: dict[str, dict[str, Any]] = {}
@@ -27,7 +32,9 @@ def train_variants(config: TrainConfig, folder: RunFolder, console: Console) -> 
             console.print(f"variant {name}: {config.variants[name]}", soft_wrap=True, highlight=False)
             own, resume = RunFolder.of_variant(folder, name, chosen)
             Trainer(chosen, own, console).run(resume=resume)
-        reports[name] = json.loads(result.read_text(encoding="utf-8"))
+        reports[name] = read_json(result)
+        if not isinstance(reports[name], dict) or "evaluations" not in reports[name]:
+            raise RecordError(f"{result} is damaged: it holds no evaluations")
     variants = {name: {"changes": config.variants[name], **report} for name, report in reports.items()}
     comparison = {"schema": "deckhand/comparison/1", "name": config.name, "variants": variants}
     write_json(folder.path / "comparison.json", comparison)
