@@ -167,6 +167,8 @@ def test_the_command_exports(weights, tmp_path):
         (["nowhere", "--onnx", "x.onnx"], "no trained policy"),
         (["flotsam_fight:low", "--onnx", "x.onnx"], "no trained policy"),
         (["chess:policy", "--onnx", "x.onnx"], "unknown game 'chess'"),
+        (["POLICY", "--onnx", "x.onnx", "--ship", "--name", "low"], "cannot be called 'low'"),
+        (["POLICY", "--onnx", "no/such/folder/x.onnx", "--ship"], "no such folder"),
         (["POLICY", "--onnx", "no/such/folder/x.onnx"], "no such folder"),
     ],
 )

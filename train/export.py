@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..agents import shipped
-from ..agents.policy import PolicyAgent, PolicyError, layout_hash, save_policy
+from ..agents.policy import Card, PolicyAgent, PolicyError, layout_hash, save_policy
 from ..agents.registry import RESERVED, agent_names
 from ..envs.core import DeckhandError
 from ..envs.core.files import write_bytes
@@ -28,6 +28,15 @@ def ship_policy(policy: PolicyAgent, name: str = "policy", half: bool = False) -
     ``half`` stores float16. :class:`PolicyError` for a policy without results (its run is not finished), a name that is another agent's,
     or if the game's files would be larger than :data:`deckhand.agents.shipped.MAX_BYTES` together; then nothing is changed.
     """
+    card = check_shipping(policy, name, half)
+    folder = shipped.WEIGHTS_FOLDER / policy.game.name
+    folder.mkdir(parents=True, exist_ok=True)
+    save_policy(folder, policy.layers, card, name=name, half=half)
+    return folder / f"{name}.safetensors"
+
+
+def check_shipping(policy: PolicyAgent, name: str, half: bool) -> Card:
+    """The card of a policy that :func:`ship_policy` can ship; else its :class:`PolicyError`."""
     card = policy.card
     if card is None or not card.results:
         raise PolicyError(f"{policy.name} has no results in its card: only the policy of a finished run is shipped")
@@ -43,9 +52,7 @@ def ship_policy(policy: PolicyAgent, name: str = "policy", half: bool = False) -
             f"{policy.game.name}: what ships may take {shipped.MAX_BYTES / 1e6:g} MB together, not {size / 1e6:.1f} MB"
             + ("" if half else "; half precision takes half")
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    save_policy(folder, policy.layers, card, name=name, half=half)
-    return folder / f"{name}.safetensors"
+    return card
 
 
 def agreement(policy: PolicyAgent, other: PolicyAgent) -> float:

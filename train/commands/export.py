@@ -33,13 +33,15 @@ def register(app: typer.Typer) -> None:
         from ...agents.policy import PolicyAgent
         from ...agents.registry import load_policy
         from ...envs.core import OptionError
-        from ..export import agreement, ship_policy, write_onnx
+        from ..export import agreement, check_shipping, ship_policy, write_onnx
 
         if onnx is None and not ship:
             raise OptionError("say what to export to: --onnx FILE, or --ship")
         if not ship and (half or name != "policy"):
             raise OptionError("--name and --half need --ship")
         chosen = load_policy(policy)
+        if ship:
+            check_shipping(chosen, name, half)  # before anything is written
         if onnx is not None:
             write_onnx(chosen, onnx)
             print(f"{onnx}: {chosen.game.id}, {onnx.stat().st_size:,} bytes")
