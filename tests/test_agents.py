@@ -230,6 +230,7 @@ def test_a_rule_that_chooses_illegally_is_stopped():
             choose(1, states[0], mask, rng, np.array([float(wrong)]))
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(("name", "rule"), [(game, rule) for game, rule in RULES if rule_set(get_game(game)).agents[rule][1]])
 def test_rule_agents_play_legally_whatever_their_parameters(name, rule):
     game = get_game(name)
