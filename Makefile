@@ -8,14 +8,17 @@ SHELL := /bin/bash
 train: .venv/installed
 	$(BIN)/deckhand train flotsam
 
+GAMES := alle_in_die_boote flotsam_fight keltis piraten_pitt
+
 test: lint
 	$(BIN)/python -m pytest -n 2
+	$(MAKE) coverage
 
 # numba's machine code cannot be traced, so the rules are run as plain Python.
 coverage: .venv/installed
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/test_flotsam_fight.py tests/test_alle_in_die_boote.py \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 $(GAMES:%=tests/test_%.py) \
 		--cov=deckhand.envs --cov-branch --cov-report=term --cov-report=json:build/coverage.json
-	$(BIN)/python tests/coverage_floor.py build/coverage.json flotsam_fight alle_in_die_boote
+	$(BIN)/python tests/coverage_floor.py build/coverage.json $(GAMES)
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -591,8 +591,11 @@ def test_resample_is_uniform_over_the_unseen_cards():
     assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
 
 
-def test_final_phase_tells_and_resample_is_uniform_given_it():
-    # Small enough to enumerate: the hands of seats 1 and 2 and two stock cards come from eight unseen cards.
+def final_phase():
+    """A position and the hands of seats 1 and 2 that fit what seat 0 knows of it, with how many ways each comes about.
+
+    Small enough to enumerate: the two hands and two stock cards come from eight unseen cards.
+    """
     full = {c: f"{c}5 {c}E" for c in "RYGBP"}
     p = table(
         ["PE R1", "R3 R4", "Y1 Y2"],
@@ -622,11 +625,26 @@ def test_final_phase_tells_and_resample_is_uniform_given_it():
                         one, two = [unseen[i], unseen[j]], [unseen[k], unseen[m]]
                         if not any(fits(1, c) for c in one) and any(fits(2, c) for c in two):
                             worlds[tuple(sorted(one)), tuple(sorted(two))] += 1
+    return p, worlds
+
+
+def imagined_hands(p, seed):
+    hand = p.resample(0, seed).record["hand"]
+    return tuple(int(c) for c in hand[1][:2]), tuple(int(c) for c in hand[2][:2])
+
+
+def test_final_phase_tells():
+    p, worlds = final_phase()
+    found = {imagined_hands(p, seed) for seed in range(100)}
+    assert len(found) > 20
+    assert found <= set(worlds)
+
+
+@pytest.mark.needs_jit
+def test_resample_is_uniform_given_what_the_final_phase_tells():
+    p, worlds = final_phase()
     rounds = 6000
-    found = Counter()
-    for seed in range(rounds):
-        hand = p.resample(0, seed).record["hand"]
-        found[tuple(int(c) for c in hand[1][:2]), tuple(int(c) for c in hand[2][:2])] += 1
+    found = Counter(imagined_hands(p, seed) for seed in range(rounds))
     assert set(found) == set(worlds)
     expected = rounds / len(worlds)
     assert sum((found[w] - expected) ** 2 / expected for w in worlds) < len(worlds) + 5 * np.sqrt(2 * len(worlds))
@@ -681,6 +699,7 @@ def match(names, games):
     return wins, scores
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(("players", "low", "high"), [(2, 11, 16), (3, 8, 12), (4, 4, 8)])
 def test_greedy_scores_as_published_and_beats_random(players, low, high):
     assert low < match(["greedy"] * players, 150)[1].mean() < high
@@ -689,6 +708,7 @@ def test_greedy_scores_as_published_and_beats_random(players, low, high):
     assert -16 < scores[1:].mean() < -8
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(("players", "share"), [(2, 0.7), (3, 0.5), (4, 0.6)])
 def test_strong_beats_greedy(players, share):
     wins, _ = match(["strong"] + ["greedy"] * (players - 1), 300)
