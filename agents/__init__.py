@@ -2,7 +2,7 @@
 
 from ..envs.core.agent import Agent, RandomAgent, Turns, show_turns
 from .human import HumanAgent
-from .registry import agent_names, default_agent, make_agent, split_specs
+from .registry import agent_names, default_agent, make_agent, named_agents, split_specs
 from .rule_agent import RuleAgent
 from .rules import register_rules
 from .search import Budget, FlatSearch, SearchAgent, SearchStats, TreeSearch
@@ -21,6 +21,7 @@ __all__ = [
     "agent_names",
     "default_agent",
     "make_agent",
+    "named_agents",
     "register_rules",
     "show_turns",
     "split_specs",

@@ -27,6 +27,11 @@ def agent_names(game: Game | str) -> list[str]:
     return ["random", *rule_set(_game(game)).agents]
 
 
+def named_agents(game: Game | str) -> list[str]:
+    """Names of everything that plays a game without further files: :func:`agent_names`, the policies that ship, and ``best``."""
+    return [*agent_names(game), *shipped_policies(_game(game)), "best"]
+
+
 def default_agent(game: Game | str) -> str:
     """The game's baseline: its first rule agent, or ``random`` where it has none."""
     return next(iter(rule_set(_game(game)).agents), "random")
@@ -67,10 +72,10 @@ def make_agent(game: Game | str, spec: str) -> Agent:
         return _make_search(game, spec, name, arguments or "")
     if name == "sample":
         return _make_sampler(game, spec, arguments or "")
-    names, policies = agent_names(game), shipped_policies(game)
-    if name not in (*names, *policies, "best"):
+    names, policies = named_agents(game), shipped_policies(game)
+    if name not in names:
         raise OptionError(
-            f"{game.name}: unknown agent {spec!r}; the agents are: {', '.join([*names, *policies, 'best'])}, a search like flat(64) or "
+            f"{game.name}: unknown agent {spec!r}; the agents are: {', '.join(names)}, a search like flat(64) or "
             "ismcts(500), or a policy: a .safetensors file or a folder that holds policy.safetensors"
         )
     if arguments and name not in rule_set(game).agents:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from random import Random
 
-from ..agents import agent_names
+from ..agents import named_agents
 from ..envs.core import Game, Position, game_names, get_game
 from .results import PAGE, comparisons, headline_table, results_page
 from .tables import markdown_table
@@ -33,7 +33,7 @@ def tables(game: Game) -> dict[str, str]:
                 ("Observation", f"`float32 ({layout.size},)`, one shape for every player count"),
                 ("Phases", ", ".join(f"`{phase}`" for phase in game.phases)),
                 ("Record", f"{states.itemsize} bytes"),
-                ("Agents", ", ".join(f"`{name}`" for name in agent_names(game))),
+                ("Agents", ", ".join(f"`{name}`" for name in named_agents(game))),
             ],
         ),
         "options": markdown_table(

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 def describe_game(game: "Game") -> dict[str, Any]:
     """What ``deckhand describe --json`` prints."""
-    from ...agents import agent_names
+    from ...agents import named_agents
 
     slices = game.layout.slices
     return {
@@ -41,7 +41,7 @@ def describe_game(game: "Game") -> dict[str, Any]:
         "players": [game.min_players, game.max_players],
         "cooperative": game.cooperative,
         "phases": list(game.phases),
-        "agents": agent_names(game),
+        "agents": named_agents(game),
         "actions": {
             "space": f"Discrete({game.num_actions})",
             "size": game.num_actions,

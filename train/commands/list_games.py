@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
         from rich.table import Column, Table
 
-        from ...agents import agent_names
+        from ...agents import named_agents
         from ...envs.core import game_names, get_game
 
         names = [Column(title, no_wrap=True) for title in ("game", "id", "players")]
@@ -24,5 +24,5 @@ def register(app: typer.Typer) -> None:
         for name in game_names():
             game = get_game(name)
             players = f"{game.min_players}-{game.max_players}"
-            table.add_row(name, game.id, players, ", ".join(agent_names(game)))
+            table.add_row(name, game.id, players, ", ".join(named_agents(game)))
         Console().print(table)
