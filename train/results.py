@@ -181,7 +181,7 @@ def _changed_options(game: Game, options: Mapping[str, Any]) -> str:
 def _result(game: Game, report: Report) -> str:
     subject = report["figures"][0]
     if not game.cooperative:
-        return f"wins {_figure(subject['win_share'], percent=True)}"
+        return f"wins {_figure(subject['win_share'], percent=True)}; return {_figure(subject['return'])}"
     text = f"score {_figure(subject['score'])}"
     if report["difference"]:
         text += "; difference {mean:+.2f} [{low:+.2f}, {high:+.2f}]".format(**report["difference"][0]["score"])
