@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any
@@ -15,30 +15,36 @@ def worker_pool(workers: int, start: Callable[..., None] | None = None, *args: A
     """So many processes, each of which first calls ``start(*args)``. What they still do is given up when the block ends by an exception."""
     others = active_children()
     # Spawned: a forked process would inherit threads that are not there any more.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (start, args)) as pool:
+    with _Pool(workers, get_context("spawn"), _start_worker, (start, args)) as pool:
         try:
-            with _ignored_interrupts():
-                # A process is started when work comes that no other is waiting for; it inherits what it ignores.
-                for _ in range(workers):
-                    pool.submit(int)
             yield pool
         except BaseException:
             for process in active_children():
                 if process not in others:
-                    process.terminate()
+                    process.kill()
             raise
 
 
+class _Pool(ProcessPoolExecutor):
+    """Its processes never see Ctrl-C, from their first instruction on."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # A process is started when work comes that no other is waiting for; it inherits what is blocked.
+        with _blocked_interrupts():
+            return super().submit(fn, *args, **kwargs)
+
+
 @contextmanager
-def _ignored_interrupts() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
+def _blocked_interrupts() -> Iterator[None]:
+    """Ctrl-C waits meanwhile, on systems that can let it wait."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker(start: Callable[..., None] | None, args: tuple[Any, ...]) -> None:

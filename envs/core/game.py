@@ -117,13 +117,14 @@ class Game(ABC):
     def events(self, record: Record) -> list[dict[str, Any]]:
         """What chance and the rules did since the last decision (``record.log`` decoded), in the records' format."""
 
-    @abstractmethod
     def chance(self, num_players: int, options: Any, events: Sequence[Mapping[str, Any]]) -> Iterator[int | Sequence[int]]:
         """What chance did in a game, read from all its events: one outcome for each call of ``randint`` and ``shuffle``, in order.
 
         The outcome of a ``randint`` is the number, that of a ``shuffle`` the items from the last place downwards, as far as the events
-        tell them. May fail with any built-in error on an event that the game does not have.
+        tell them. May fail with any built-in error on an event that the game does not have. Games that do not define it have no records
+        with chance given.
         """
+        raise OptionError(f"{self.name}: chance cannot be 'given': the game does not read it from events")
 
     def told(self, record: Record, action: int, seat: int) -> str:
         """What another ``seat`` at the table is told of a decision, before it is played; games with secret decisions say less."""
