@@ -470,6 +470,7 @@ def test_workers_end_at_once_and_without_a_word_on_ctrl_c():
 import os, signal, time
 from multiprocessing import active_children
 from deckhand.train import workers
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 try:
     with workers.worker_pool(2) as pool:
         for moment in (0, 0.5):  # while they start, and while they wait
