@@ -36,6 +36,7 @@ from ..envs.core.files import write_json
 from ..envs.core.rng import MAX_SEED, derive_seed
 from .config import MOST_GAMES, Config, ConfigError, Deals, Positive, Section
 from .evaluation import EVALUATION_STREAM, Evaluation, evaluate
+from .plots import plot_figures
 from .progress import progress_bar
 from .runs import RunFolder
 from .simulation import play_games
@@ -321,8 +322,7 @@ class Fit:
         generations = [row["steps"] for row in self.rows]
         for group, upper, lower in zip(self.groups, *axes, strict=True):
             told = [row["groups"][group.name] for row in self.rows]
-            upper.plot(generations, [t["gain"]["mean"] for t in told], marker=".")
-            upper.fill_between(generations, [t["gain"]["low"] for t in told], [t["gain"]["high"] for t in told], alpha=0.2)
+            plot_figures(upper, generations, [t["gain"] for t in told])
             upper.axhline(0, color="grey", linewidth=1)
             upper.set(title=f"{group.name}: return above {self.start.name}, 95 % interval", xlabel="generation")
             ways = (np.array([t["mean"] for t in told]) - group.start) / group.scale

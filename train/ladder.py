@@ -22,6 +22,7 @@ from ..envs.core.files import write_bytes, write_json
 from ..envs.core.rng import MAX_SEED
 from .config import Config, ConfigError, Deals, Name, Positive, Section, check_key
 from .evaluation import evaluate
+from .plots import plot_figures
 from .progress import Report
 from .statistics import Figure
 from .tables import Grid
@@ -147,13 +148,10 @@ class Ladder:
         for name in config.series:
             rungs = [found for found in self.evaluations if found["search"]["series"] == name]
             x = [_effort(found) for found in rungs]
-            values = [found["figures"][0][key] for found in rungs]
-            (line,) = axes.plot(x, [scale * v["mean"] for v in values], marker="o", label=name)
-            axes.fill_between(
-                x, [scale * v["low"] for v in values], [scale * v["high"] for v in values], color=line.get_color(), alpha=0.15
-            )
+            values = [{end: scale * found["figures"][0][key][end] for end in ("mean", "low", "high")} for found in rungs]
+            plot_figures(axes, x, values, alpha=0.15, marker="o", label=name)
             for at, value, found in zip(x, values, rungs, strict=True):
-                axes.annotate(found["search"]["budget"], (at, scale * value["mean"]), xytext=(0, 5), textcoords="offset points", fontsize=8)
+                axes.annotate(found["search"]["budget"], (at, value["mean"]), xytext=(0, 5), textcoords="offset points", fontsize=8)
         if not get_game(config.game).cooperative:
             if percent:
                 axes.axhline(100 / config.players, color="grey", linewidth=1, label="equal strength")
@@ -256,7 +254,7 @@ def _measured(config: LadderConfig) -> tuple[str, bool]:
 def _result(config: LadderConfig, found: Mapping[str, Any]) -> str:
     """The figure of a rung's agent as a text."""
     key, percent = _measured(config)
-    return Figure(**{name: found["figures"][0][key][name] for name in ("mean", "low", "high")}).text(percent)
+    return Figure.from_json(found["figures"][0][key]).text(percent)
 
 
 def _effort(found: dict[str, Any]) -> float:

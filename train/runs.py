@@ -38,6 +38,7 @@ from ..agents.policy import Card, Layers, save_policy
 from ..envs.core import DeckhandError, RecordError
 from ..envs.core.files import write_bytes, write_json, write_text
 from .config import Config, Kind, TrainConfig, dump_config, load_kind
+from .plots import plot_metric
 from .versions import TRAINING_PACKAGES, machine, versions
 
 KEEP_CHECKPOINTS = 2
@@ -179,10 +180,7 @@ class RunFolder:
             {key.removesuffix("/mean") for row in rows for key in row if key.startswith("evaluation/") and key.endswith("/mean")}
         )
         for label in labels:
-            measured = [row for row in rows if f"{label}/mean" in row]
-            steps = [row["steps"] for row in measured]
-            left.plot(steps, [row[f"{label}/mean"] for row in measured], marker=".", label=label.removeprefix("evaluation/"))
-            left.fill_between(steps, [row[f"{label}/low"] for row in measured], [row[f"{label}/high"] for row in measured], alpha=0.2)
+            plot_metric(left, rows, label, label.removeprefix("evaluation/"))
         left.set(title="Evaluation, 95 % interval", xlabel="steps")
         if labels:
             left.legend()

@@ -1,6 +1,6 @@
 """Estimates with intervals."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -26,6 +26,11 @@ class Figure:
     mean: float
     low: float
     high: float
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Figure":
+        """What :meth:`to_json` gave; further keys are left alone."""
+        return cls(data["mean"], data["low"], data["high"])
 
     def to_json(self) -> dict[str, float]:
         """``{"mean", "low", "high"}``."""

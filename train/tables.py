@@ -28,11 +28,10 @@ class Grid:
 
     def to_markdown(self) -> str:
         """For a page; ends with a line break."""
-        lines = [f"**{self.title}**", "", self.header, ["---", *["---:"] * (len(self.header) - 1)], *self.rows]
-        return "".join((line if isinstance(line, str) else f"| {' | '.join(line)} |") + "\n" for line in lines)
+        return f"**{self.title}**\n\n{markdown_table(self.header, self.rows, figures=True)}\n"
 
 
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table of a page, without a last line break."""
-    lines = [head, ["---"] * len(head), *rows]
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]], figures: bool = False) -> str:
+    """A table of a page, without a last line break; with ``figures`` all columns but the first are set to the right."""
+    lines = [head, ["---", *["---:" if figures else "---"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -8,6 +8,7 @@ from rich.console import Console
 from ..envs.core import RecordError
 from ..envs.core.files import write_json, write_text
 from .config import TrainConfig, variant_configs
+from .plots import plot_metric
 from .runs import RunFolder, read_json
 from .statistics import Figure
 from .tables import Grid
@@ -72,7 +73,7 @@ def _texts(evaluation: dict[str, Any]) -> dict[str, str]:
 
 
 def _text(figure: dict[str, float] | None, percent: bool = False) -> str:
-    return Figure(*(figure[key] for key in ("mean", "low", "high"))).text(percent) if figure else "-"
+    return Figure.from_json(figure).text(percent) if figure else "-"
 
 
 def _draw(folder: RunFolder, variants: list[str]) -> None:
@@ -95,11 +96,7 @@ def _draw(folder: RunFolder, variants: list[str]) -> None:
     for k, label in enumerate(labels):
         axes = picture.add_subplot(-(-len(labels) // columns), columns, k + 1)
         for variant, rows in curves.items():
-            measured = [row for row in rows if f"{label}/mean" in row]
-            steps = [row["steps"] for row in measured]
-            (line,) = axes.plot(steps, [row[f"{label}/mean"] for row in measured], marker=".", label=variant)
-            low, high = ([row[f"{label}/{end}"] for row in measured] for end in ("low", "high"))
-            axes.fill_between(steps, low, high, color=line.get_color(), alpha=0.2)
+            plot_metric(axes, rows, label, variant)
         axes.set_title(label.partition("/")[2], fontsize="small")
         axes.grid(alpha=0.3)
         if k == 0:

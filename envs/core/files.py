@@ -31,9 +31,14 @@ def write_text(path: str | Path, text: str) -> None:
         file.write(text)
 
 
+def json_text(data: Any) -> str:
+    """Indented JSON with a last line break; ``ValueError`` for numbers that JSON does not have."""
+    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+
 def write_json(path: str | Path, data: Any) -> None:
-    """Write indented JSON whole or not at all; ``ValueError`` for numbers that JSON does not have."""
-    write_text(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
+    """Write :func:`json_text` whole or not at all."""
+    write_text(path, json_text(data))
 
 
 @contextmanager

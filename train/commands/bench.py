@@ -1,6 +1,5 @@
 """``deckhand bench``."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +27,7 @@ def register(app: typer.Typer) -> None:
         Example: deckhand bench flotsam_fight --seconds 2 --json bench.json
         """
         from ...envs.core import OptionError, game_names, get_game
-        from ...envs.core.files import writing
+        from ...envs.core.files import json_text, writing
         from .. import bench as measuring
         from ..progress import progress_bar
 
@@ -42,7 +41,7 @@ def register(app: typer.Typer) -> None:
             with progress_bar(console, "measuring") as progress:
                 report = measuring.run(chosen, seconds=seconds, repeats=repeats, with_ppo=ppo, progress=progress)
             if json_out:
-                json_out.write(json.dumps(report, indent=2, allow_nan=False) + "\n")
+                json_out.write(json_text(report))
         table = Table(title=f"decisions per second, median of {repeats} x {seconds:g} s")
         for column in ("", "per second", "ratios to peers of this run"):
             table.add_column(column, justify="right" if column == "per second" else "left")

@@ -1,6 +1,5 @@
 """``deckhand evaluate``."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -85,7 +84,7 @@ def register(app: typer.Typer) -> None:
         """
         from ...agents import make_agent, split_specs
         from ...envs.core import OptionError, get_game
-        from ...envs.core.files import writing
+        from ...envs.core.files import json_text, writing
         from ..evaluation import evaluate as run
         from ..progress import progress_bar
 
@@ -117,7 +116,7 @@ def register(app: typer.Typer) -> None:
                     until_ci=until_ci,
                 )
             if json_out:
-                json_out.write(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+                json_out.write(json_text(result.to_json()))
             if csv_out:
                 csv_out.write(result.to_csv())
             if markdown_out:

@@ -1,6 +1,5 @@
 """``deckhand simulate``."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -40,7 +39,7 @@ def register(app: typer.Typer) -> None:
         """
         from ...agents import default_agent, make_agent
         from ...envs.core import get_game
-        from ...envs.core.files import writing
+        from ...envs.core.files import json_text, writing
         from ..progress import progress_bar
         from ..simulation import simulate as run
 
@@ -56,7 +55,7 @@ def register(app: typer.Typer) -> None:
             with progress_bar(console, "simulating") as report:
                 result = run(chosen, agents, num_players=num_players, options=options, games=games, seed=seed, progress=report)
             if json_out:
-                json_out.write(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+                json_out.write(json_text(result.to_json()))
         for grid in result.grids():
             console.print(grid.to_rich())
         decisions = int(result.outcomes.decisions.sum())
