@@ -28,13 +28,16 @@ def shipped_policies(game: Game) -> dict[str, Path]:
 def best_specs(game: Game) -> dict[int, str] | None:
     """The spec of the strongest agent that ships for every player count of a game; None where nobody has said which it is.
 
-    :class:`OptionError` names a ``best.yaml`` that leaves out player counts or says anything else.
+    :class:`OptionError` names a ``best.yaml`` that cannot be read, leaves out player counts or says anything else.
     """
     path = WEIGHTS_FOLDER / game.name / "best.yaml"
     if not path.is_file():
         return None
     counts = range(game.min_players, game.max_players + 1)
-    values: Any = read_yaml(path.read_text(encoding="utf-8"))
+    try:
+        values: Any = read_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"{path} cannot be read: {error}") from None
     specs = dict.fromkeys(counts, values) if isinstance(values, str) else values
     if not isinstance(specs, dict) or set(specs) != set(counts) or not all(isinstance(spec, str) for spec in specs.values()):
         raise OptionError(f"{path} must hold an agent, or an agent for each player count {counts[0]} to {counts[-1]}")

@@ -164,6 +164,16 @@ def test_a_wrong_choice_of_the_best_is_refused(text, tmp_path, monkeypatch):
         make_agent("flotsam_fight", "best")
 
 
+@pytest.mark.parametrize("data", [b"{2: low", b"{2: low, 2: low}", b"\xff", b"a: b: c"])
+def test_a_damaged_choice_of_the_best_is_refused_by_name(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "WEIGHTS_FOLDER", tmp_path)
+    (tmp_path / "flotsam_fight").mkdir()
+    (tmp_path / "flotsam_fight" / "best.yaml").write_bytes(data)
+    with pytest.raises(OptionError, match=r"^.*best\.yaml cannot be read: .+$") as caught:
+        make_agent("flotsam_fight", "best")
+    assert "\n" not in str(caught.value)
+
+
 def test_agents_by_player_count_see_what_they_ask_for():
     game = get_game("flotsam_fight")
     seen = []
