@@ -20,6 +20,7 @@ from typing import Any
 
 from ..envs.core import Game, game_names, get_game
 from .ladder import ladder_grid
+from .statistics import Figure
 from .tables import markdown_table
 from .variants import comparison_grids
 
@@ -132,7 +133,7 @@ def _tournaments(title: str, reports: Mapping[str, Report]) -> Iterator[str]:
         if report.get("schema") == "deckhand/tournament/1":
             figures = [key for key in ("rating", "win_share", "score", "win_rate") if key in report["agents"][0]]
             rows = [
-                (agent["rank"], f"`{agent['agent']}`", *(_figure(agent[key], percent=key in ("win_share", "win_rate")) for key in figures))
+                (agent["rank"], f"`{agent['agent']}`", *(_text(agent[key], percent=key in ("win_share", "win_rate")) for key in figures))
                 for agent in report["agents"]
             ]
             cycles = "; ".join(" > ".join(cycle["agents"]) for cycle in report["cycles"]) or "none"
@@ -181,12 +182,13 @@ def _changed_options(game: Game, options: Mapping[str, Any]) -> str:
 def _result(game: Game, report: Report) -> str:
     subject = report["figures"][0]
     if not game.cooperative:
-        return f"wins {_figure(subject['win_share'], percent=True)}; return {_figure(subject['return'])}"
-    text = f"score {_figure(subject['score'])}"
+        return f"wins {_text(subject['win_share'], percent=True)}; return {_text(subject['return'])}"
+    text = f"score {_text(subject['score'])}"
     if report["difference"]:
         text += "; difference {mean:+.2f} [{low:+.2f}, {high:+.2f}]".format(**report["difference"][0]["score"])
     return text
 
 
-def _figure(figure: Mapping[str, float], percent: bool = False) -> str:
-    return ("{mean:.1%} [{low:.1%}, {high:.1%}]" if percent else "{mean:.2f} [{low:.2f}, {high:.2f}]").format(**figure)
+def _text(figure: Report, percent: bool = False) -> str:
+    """A figure of a report for people."""
+    return Figure.from_json(figure).text(percent)
