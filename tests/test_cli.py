@@ -105,7 +105,7 @@ def test_record_is_the_same_in_every_process_and_part(record_file):
 
 def test_record_with_an_agent_for_every_seat(tmp_path):
     args = ["record", GAME, "--players", 2, "-o", "rounds=1", "--seed", 1]
-    texts = {succeed(*args, *agents) for agents in (["-a", "low"], ["-a", "random"], ["-a", "low", "-a", "random"])}
+    texts = {succeed(*args, *agents) for agents in (["-a", "low"], ["-a", "random"], ["-a", "low,random"])}
     assert len(texts) == 3
 
 
@@ -156,12 +156,12 @@ BAD_INPUT = {
     "one file twice": (["evaluate", GAME, "--agents", "low,random", "--json", "x", "--csv", "./x"], "must name different files"),
     "endless measurement": (["bench", "--seconds", "inf"], "seconds cannot be inf"),
     "measurement of no time": (["bench", "--seconds", "nan"], "seconds cannot be nan"),
-    "unknown agent": (["record", GAME, "--agent", "captain"], "unknown agent 'captain'"),
-    "agents for other seats": (["record", GAME, "-p", 3, "-a", "low", "-a", "low"], "2 agents do not fit 3 seats"),
+    "unknown agent": (["record", GAME, "--agents", "captain"], "unknown agent 'captain'"),
+    "agents for other seats": (["record", GAME, "-p", 3, "-a", "low,low"], "2 agents do not fit 3 seats"),
     "seat": (["play", GAME, "--seat", 2], "seat cannot be 2; allowed are 0 to 1"),
-    "opponents": (["play", GAME, "--opponents", "low,low"], "2 opponents do not fit 1 other seats"),
-    "opponents of nobody": (["play", "alle_in_die_boote", "--players", 1, "--opponents", "low"], "one player has none"),
-    "empty opponents": (["play", GAME, "--opponents", ""], "unknown agent ''"),
+    "too many agents": (["play", GAME, "--agents", "low,low"], "2 agents do not fit 1 other seats"),
+    "agents of no seat": (["play", "alle_in_die_boote", "--players", 1, "--agents", "low"], "there are no other seats"),
+    "empty agents": (["play", GAME, "--agents", ""], "unknown agent ''"),
     "no file": (["replay", "missing.jsonl"], "No such file or directory: missing.jsonl"),
     "a folder": (["replay", "."], "Is a directory"),
 }
@@ -217,7 +217,7 @@ def test_missing_record_number(record_file):
 
 
 def play(text, *args, seed=3):
-    return succeed("play", GAME, "--players", 3, "--opponents", "low,random", "-o", "rounds=1", "--seed", seed, *args, text=text)
+    return succeed("play", GAME, "--players", 3, "--agents", "low,random", "-o", "rounds=1", "--seed", seed, *args, text=text)
 
 
 def test_play_shows_only_what_the_seat_knows():

@@ -15,6 +15,7 @@ Seed = Annotated[int, typer.Option("--seed", "-s", help="Seed, from 0 to 2^53 - 
 OptionItems = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="A rule option as key=value; may be repeated.", metavar="KEY=VALUE")
 ]
+SEATED = typer.Option("--agents", "-a", help="Who plays, separated by commas: one agent for all seats, or one a seat, seat 0 first.")
 Changes = Annotated[
     list[str] | None,
     typer.Option(

@@ -27,15 +27,16 @@ def register(app: typer.Typer) -> None:
         game: GameName,
         players: Players = None,
         seat: Annotated[int, typer.Option(min=0, help="Your seat, counted from 0.")] = 0,
-        opponents: Annotated[
-            str | None, typer.Option(help="The agents of the other seats in order, separated by commas; one name serves all seats.")
+        agents: Annotated[
+            str | None,
+            typer.Option("--agents", "-a", help="Who plays the other seats, separated by commas: one agent for all, or one a seat."),
         ] = None,
         seed: Annotated[int | None, typer.Option("--seed", "-s", help="Seed, from 0 to 2^53 - 1; drawn if not given.")] = None,
         option: OptionItems = None,
     ) -> None:
         """Play against agents in the terminal. You are shown only what your seat knows.
 
-        Example: deckhand play flotsam_fight --players 3 --opponents low,random
+        Example: deckhand play flotsam_fight --players 3 --agents low,random
         """
         from ...agents import HumanAgent, default_agent
         from ...envs.core import OptionError, Position, get_game
@@ -45,23 +46,23 @@ def register(app: typer.Typer) -> None:
         count = parse_players(chosen, players)
         if seat >= count:
             raise OptionError(f"{chosen.name}: seat cannot be {seat}; allowed are 0 to {count - 1}")
-        if opponents is not None and count == 1:
-            raise OptionError(f"{chosen.name}: opponents cannot be {opponents!r}: one player has none")
-        others = _opponents(chosen, default_agent(chosen) if opponents is None else opponents, count - 1)
+        if agents is not None and count == 1:
+            raise OptionError(f"{chosen.name}: agents cannot be {agents!r}: there are no other seats")
+        others = _others(chosen, default_agent(chosen) if agents is None else agents, count - 1)
         start = secrets.randbelow(2**53) if seed is None else seed
         position = Position.new(chosen, count, parse_options(chosen, option), start)
-        agents = [*others[:seat], HumanAgent(_ask), *others[seat:]]
-        for i, agent in enumerate(agents):
+        seated = [*others[:seat], HumanAgent(_ask), *others[seat:]]
+        for i, agent in enumerate(seated):
             agent.reset(derive_seed(start, i))
-        table = ", ".join(f"player {i}: {'you' if i == seat else agent.name}" for i, agent in enumerate(agents))
+        table = ", ".join(f"player {i}: {'you' if i == seat else agent.name}" for i, agent in enumerate(seated))
         print(f"{chosen.title}, seed {start}; {table}\n{HELP}")
         try:
-            _play(position, agents, seat)
+            _play(position, seated, seat)
         except _QuitError:
             print("You left the game.")
 
 
-def _opponents(game: "Game", specs: str, count: int) -> list["Agent"]:
+def _others(game: "Game", specs: str, count: int) -> list["Agent"]:
     """The agents of the other seats; the commas inside an agent's parameters do not separate."""
     from ...agents import make_agent, split_specs
     from ...envs.core import OptionError
@@ -70,7 +71,7 @@ def _opponents(game: "Game", specs: str, count: int) -> list["Agent"]:
     if len(names) == 1:
         names *= count
     if len(names) != count:
-        raise OptionError(f"{game.name}: {len(names)} opponents do not fit {count} other seats")
+        raise OptionError(f"{game.name}: {len(names)} agents do not fit {count} other seats")
     return [make_agent(game, name) for name in names]
 
 

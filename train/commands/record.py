@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import GameName, OptionItems, Players, Seed, parse_options, parse_players
+from .common import SEATED, GameName, OptionItems, Players, Seed, parse_options, parse_players
 
 if TYPE_CHECKING:
     from ...envs.core import Game
@@ -22,9 +22,7 @@ def register(app: typer.Typer) -> None:
         players: Players = None,
         games: Annotated[int, typer.Option("--games", "-g", min=1, help="Number of games; game k (from 0) has the seed SEED + k.")] = 1,
         seed: Seed = 0,
-        agent: Annotated[
-            list[str] | None, typer.Option("--agent", "-a", help="Who plays: one agent for all seats, or one a seat, seat 0 first.")
-        ] = None,
+        agents: Annotated[str, SEATED] = "random",
         option: OptionItems = None,
         out: Annotated[Path | None, typer.Option(help="File to write; standard output if not given.")] = None,
     ) -> None:
@@ -32,11 +30,12 @@ def register(app: typer.Typer) -> None:
 
         Example: deckhand record flotsam_fight --players 3 --games 200 --seed 1 --out r.jsonl
         """
+        from ...agents import split_specs
         from ...envs.core import get_game
         from ...envs.core.files import writing
 
         chosen = get_game(game)
-        lines = record_games(chosen, parse_players(chosen, players), parse_options(chosen, option), seed, games, agent or ["random"])
+        lines = record_games(chosen, parse_players(chosen, players), parse_options(chosen, option), seed, games, split_specs(agents))
         if out is None:
             sys.stdout.writelines(lines)
             return
