@@ -4,12 +4,13 @@ import json
 
 import pytest
 import yaml
-from deckhand.envs.core import RecordError
+from deckhand.envs.core import DeckhandError, RecordError
 from deckhand.envs.core.jit import JIT_DISABLED
 from deckhand.train import ladder
 from deckhand.train.cli import app
 from deckhand.train.config import ConfigError, dump_config, load_kind, shipped_configs
 from deckhand.train.ladder import Ladder, LadderConfig, ladder_grid, specs
+from deckhand.train.runs import RunFolder
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="takes too long in plain Python")
@@ -126,6 +127,21 @@ def test_results_of_another_ladder_are_not_mixed_in(tmp_path):
     assert [rung[2] for rung in Ladder(read(tmp_path / "x.yaml", series=more), tmp_path).missing] == ["flat(2,low)", "ismcts(4,low)"]
 
 
+def test_two_processes_cannot_measure_in_one_folder(tmp_path):
+    found = Ladder(read(tmp_path / "x.yaml"), tmp_path)
+    with RunFolder(tmp_path).held():
+        with pytest.raises(DeckhandError, match="is in use by another process"):
+            found.climb()
+        result = CliRunner().invoke(app, ["ladder", str(tmp_path / "x.yaml"), "--out", str(tmp_path)])
+        assert (result.exit_code, result.stderr) == (2, f"deckhand: {tmp_path} is in use by another process\n")
+    assert not (tmp_path / "x.json").exists()
+    first = Ladder(read(tmp_path / "x.yaml"), tmp_path)
+    first.climb()
+    # The rungs of the other process are not measured again.
+    found.climb(lambda done, total, text: pytest.fail("a rung") if total else None)
+    assert found.evaluations == first.evaluations
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"schema": "deckhand/evaluation/1"}', '{"schema": "deckhand/ladder/1", "config": {}}'])
 def test_damaged_results_are_refused_and_kept(text, tmp_path):
     (tmp_path / "x.json").write_text(text)
@@ -141,7 +157,7 @@ def test_budgets_are_put_into_the_agents():
 def test_the_command_writes_results_and_curve(tmp_path):
     result = CliRunner().invoke(app, ["ladder", write(tmp_path / "x.yaml"), "--out", str(tmp_path / "out"), "--set", "name=mine"])
     assert result.exit_code == 0, result.output
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["mine.json", "mine.png"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [".lock", "mine.json", "mine.png"]
     assert "flat(2,low)" in result.output
 
 

@@ -24,6 +24,7 @@ from .config import Config, ConfigError, Deals, Name, Positive, Section, check_k
 from .evaluation import evaluate
 from .plots import plot_figures
 from .progress import Report
+from .runs import RunFolder
 from .statistics import Figure
 from .tables import Grid
 from .versions import machine
@@ -102,8 +103,7 @@ class Ladder:
         self.path = folder / f"{config.name}.json"
         self.evaluations: list[dict[str, Any]] = []
         """Reports of :func:`.evaluation.evaluate`, each with ``search``: series, budget, and what the search did and took."""
-        if self.path.exists():
-            self.evaluations = _stored(self.path, config)
+        self._load()
 
     @property
     def missing(self) -> list[tuple[str, str, str]]:
@@ -117,13 +117,22 @@ class Ladder:
         return [rung for rung in rungs if rung[:2] not in known]
 
     def climb(self, progress: Report = lambda done, total, text: None) -> None:
-        """Measure the missing rungs, the configured number at a time; store them one by one."""
-        missing = self.missing
-        progress(0, len(missing), "")
-        for done, found in enumerate(_measure_all(self.config, missing), 1):
-            self.evaluations.append(found)
-            self.save()
-            progress(done, len(missing), f"{found['agents'][0]}: {_result(self.config, found)}")
+        """Measure the missing rungs, the configured number at a time; store them one by one.
+
+        :class:`DeckhandError` while another process measures in the folder.
+        """
+        with RunFolder(self.path.parent).held():
+            self._load()  # again: another process may have added rungs
+            missing = self.missing
+            progress(0, len(missing), "")
+            for done, found in enumerate(_measure_all(self.config, missing), 1):
+                self.evaluations.append(found)
+                self.save()
+                progress(done, len(missing), f"{found['agents'][0]}: {_result(self.config, found)}")
+
+    def _load(self) -> None:
+        if self.path.exists():
+            self.evaluations = _stored(self.path, self.config)
 
     def save(self) -> None:
         """Write the results and the picture."""

@@ -27,7 +27,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Measure how the strength of search agents grows with their budget: a table, NAME.json and a curve NAME.png.
 
-        Every rung is stored as soon as it is measured; the same command goes on after an interruption.
+        Every rung is stored as soon as it is measured; the same command goes on after an interruption. One process at a time may use
+        the folder.
 
         Example: deckhand ladder ladder_flotsam --out ladders
 
