@@ -882,15 +882,14 @@ def test_show_accuracy_by_age():
     for _ in range(4):
         meeting(p, turn="turn 2")
         play(p, f"show {0 if piles(p, 1)[0] == 0 else 1}")
-    counts = GAME.statistics(p.record)
+    counts = {name: values[0] for name, values in GAME.statistics(p.states).items()}
     ages = [f"show_accuracy_turned_{age}" for age in ("once", "twice", "more")]
-    assert [counts[age][1][1] for age in ages] == [1, 1, 2]
-    assert [counts[age][0][1] for age in ages] == [1, 1, 2]
+    assert [counts[age][1].tolist() for age in ages] == [[1, 1], [1, 1], [2, 2]]
     meeting(p)
     play(p, f"show {0 if piles(p, 1)[0] else 1}")
-    counts = GAME.statistics(p.record)
-    assert [column[1] for column in counts["show_accuracy_turned_more"]] == [2, 3]
-    assert [column[1] for column in counts["show_accuracy"]] == [4, 5]
+    counts = {name: values[0] for name, values in GAME.statistics(p.states).items()}
+    assert counts["show_accuracy_turned_more"][1].tolist() == [2, 3]
+    assert counts["show_accuracy"][1].tolist() == [4, 5]
     assert (counts["meetings"][1], counts["robberies"][1], counts["gems_lost"][1]) == (5, 1, 1)
 
 

@@ -50,16 +50,12 @@ class Outcomes:
         """The outcomes of an array of finished games with one player count."""
         n = int(states["players"][0])
         extra: dict[str, NDArray[Any]] = {}
-        statistics: dict[str, NDArray[np.float64]] = {}
         # One Python call a game: only where the game has something to say.
         if type(game).extra_outcome is not Game.extra_outcome:
             rows = [game.extra_outcome(s) for s in states]
             for name, value in rows[0].items():
                 if isinstance(value, (bool, int, float)):
                     extra[name] = np.array([row[name] for row in rows], bool if isinstance(value, bool) else np.float64)
-        if type(game).statistics is not Game.statistics:
-            counts = [game.statistics(s) for s in states]
-            statistics = {name: np.array([row[name] for row in counts], np.float64) for name in counts[0]}
         return cls(
             states["score"][:, :n].astype(np.int64),
             states["winner"][:, :n] != 0,
@@ -67,7 +63,7 @@ class Outcomes:
             states["truncated"] != 0,
             states["decisions"].astype(np.int64),
             extra,
-            {name: np.moveaxis(a, 1, 2) if a.ndim == 3 else a for name, a in statistics.items()},
+            {name: values.astype(np.float64) for name, values in game.statistics(states).items()},
         )
 
     @classmethod

@@ -9,7 +9,6 @@ from ...envs.core.rng import randint, random_unit
 from ...envs.piraten_pitt.rules import (
     ARROW,
     ARROW_1,
-    BAY,
     DECLINE,
     GEMS,
     HIDEOUT,
@@ -136,27 +135,31 @@ def smaller_side(view: Any, rng: Any) -> int:
 
 
 @kernel
-def measure(view: Any, goal: int, pirate: int, steps: Any) -> None:
-    """Steps from every node to ``goal`` (FAR: no way), around the node ``pirate`` (-1: none); nobody runs through the bay."""
+def measure(view: Any, start: int, blocked: int, wanted: int, steps: Any) -> float:
+    """Steps from ``start`` to every node around the node ``blocked`` (-1: none), FAR without a way; nobody runs through the bay.
+
+    Looks no further than the nearest node of the bit set ``wanted`` and returns its distance; FAR if there is none.
+    """
     queue = np.empty(MAX_NODES, np.int64)
     steps[:] = FAR
-    if goal == pirate:
-        return
-    steps[goal] = 0
-    queue[0] = goal
+    steps[start] = 0
+    queue[0] = start
     head = 0
     tail = 1
     while head < tail:
         node = queue[head]
         head += 1
-        if view.node_kind[node] == BAY and node != goal:
+        if wanted >> node & 1:
+            return steps[node]
+        if node == view.bay and node != start:
             continue
         for i in range(view.degree[node]):
             beside = view.neighbour[node, i]
-            if beside != pirate and steps[beside] == FAR:
+            if beside != blocked and steps[beside] == FAR:
                 steps[beside] = steps[node] + 1
                 queue[tail] = beside
                 tail += 1
+    return FAR
 
 
 @kernel
@@ -173,53 +176,94 @@ def goals_of(view: Any, seat: int, params: Any) -> int:
 def walk(view: Any, mask: Any, params: Any) -> int:
     """10.1, 10.4: the target with the shortest tour over the own gems that are left and home; of equal ones the first."""
     wanted = goals_of(view, view.to_move, params)
+    onward = np.empty(GEMS)  # from each wanted hideout over the others into the bay
+    for h in range(GEMS):
+        onward[h] = view.tour[wanted & ~(1 << h), h]
+    best = shortest(view, mask, wanted, view.steps, onward, params)
+    # The pirate makes no way shorter: if he leaves this one as it is, no other is better.
+    if params[DETOUR] >= 0 and is_open(view, best, wanted, onward):
+        return best
     # Row h: steps to hideout h, if it is wanted; row GEMS: to the bay.
     steps = np.empty((GEMS + 1, MAX_NODES))
-    free = np.empty(MAX_NODES)
     for goal in range(GEMS + 1):
-        if goal < GEMS and not (wanted >> goal) & 1:
-            continue
-        node = view.hideout[goal] if goal < GEMS else view.bay
-        measure(view, node, view.pirate, steps[goal])
-        lost = False
-        for other in range(view.nodes):
-            # Nobody asks for the way from the pirate's node unless it is a hideout or a target.
-            lost |= steps[goal, other] == FAR and (other != view.pirate or view.node_kind[other] >= HIDEOUT or mask[other])
-        if lost:
-            measure(view, node, -1, free)
+        if goal == GEMS or (wanted >> goal) & 1:
+            node = view.hideout[goal] if goal < GEMS else view.bay
+            steps[goal] = FAR
+            if node != view.pirate:
+                measure(view, node, view.pirate, 0, steps[goal])
             for other in range(view.nodes):
                 if steps[goal, other] == FAR:
-                    steps[goal, other] = free[other] + params[DETOUR]
+                    steps[goal, other] = view.steps[goal, other] + params[DETOUR]
     # tour[left, h]: steps from hideout h over the hideouts of the bit set ``left`` into the bay.
     tour = np.empty((1 << GEMS, GEMS))
     for left in range(wanted + 1):
         if left & ~wanted:
             continue
         for h in range(GEMS):
-            if not (wanted >> h) & 1:
+            if not ((wanted & ~left) >> h) & 1:
                 continue
-            tour[left, h] = steps[GEMS, view.hideout[h]] if left == 0 else FAR
+            node = view.hideout[h]
+            tour[left, h] = steps[GEMS, node] if left == 0 else FAR
             for following in range(GEMS):
                 if (left >> following) & 1:
-                    length = steps[following, view.hideout[h]] + tour[left ^ (1 << following), following]
-                    tour[left, h] = min(tour[left, h], length)
-    trap = params[TRAP] != 0
-    if trap:
-        measure(view, view.pirate, -1, free)
+                    tour[left, h] = min(tour[left, h], steps[following, node] + tour[left ^ (1 << following), following])
+            onward[h] = tour[left, h]  # at last with all others left
+    return shortest(view, mask, wanted, steps, onward, params)
+
+
+@kernel
+def shortest(view: Any, mask: Any, wanted: int, steps: Any, onward: Any, params: Any) -> int:
+    """The first target with the shortest tour: ``steps`` to the wanted hideouts and to the bay, ``onward`` from each hideout."""
     best = -1
     best_length = np.inf
     for target in range(view.nodes):
         if mask[target]:
-            length = steps[GEMS, target] if wanted == 0 else FAR
+            length = FAR
+            if wanted == 0:
+                length = float(steps[GEMS, target])
             for h in range(GEMS):
                 if (wanted >> h) & 1:
-                    length = min(length, steps[h, target] + tour[wanted ^ (1 << h), h])
-            if trap and view.node_kind[target] >= HIDEOUT and view.degree[target] == 1 and free[view.neighbour[target, 0]] <= REACH:
-                length += params[TRAP]
+                    length = min(length, steps[h, target] + onward[h])
+            if params[TRAP] != 0 and view.node_kind[target] >= HIDEOUT and view.degree[target] == 1:
+                # Steps of the pirate to the access field.
+                free = view.steps[view.node_kind[target] - HIDEOUT, view.pirate] - 1 if target != view.pirate else 1
+                if free <= REACH:
+                    length += params[TRAP]
             if length < best_length:
                 best = target
                 best_length = length
     return best
+
+
+@kernel
+def is_open(view: Any, node: int, wanted: int, onward: Any) -> bool:
+    """Whether the pirate surely leaves a shortest tour from a node over the wanted hideouts and home as it is."""
+    goal = GEMS
+    for h in range(GEMS):
+        if (wanted >> h) & 1 and (goal == GEMS or view.steps[h, node] + onward[h] < view.steps[goal, node] + onward[goal]):
+            goal = h
+    # The first leg, node by node.
+    home = view.hideout[goal] if goal < GEMS else view.bay
+    while node != home and node != view.pirate:
+        nearer = view.pirate
+        for i in range(view.degree[node]):
+            beside = view.neighbour[node, i]
+            if view.steps[goal, beside] < view.steps[goal, node] and beside != view.pirate and (beside != view.bay or beside == home):
+                nearer = beside
+        node = nearer
+    # From hideout to hideout: the pirate does not stand on any shortest way.
+    left = wanted
+    while goal < GEMS and node != view.pirate:
+        left &= ~(1 << goal)
+        following = GEMS
+        for h in range(GEMS):
+            if (left >> h) & 1 and view.steps[h, node] + view.tour[left & ~(1 << h), h] == view.tour[left, goal]:
+                following = h
+        if view.steps[goal, view.pirate] + view.steps[following, view.pirate] == view.steps[following, node]:
+            return False
+        goal = following
+        node = view.hideout[goal] if goal < GEMS else view.bay
+    return node != view.pirate
 
 
 @kernel
@@ -229,20 +273,18 @@ def hunt(view: Any, mask: Any, rng: Any, params: Any) -> int:
     Stand in the way of others and not in the own, as far as the parameters say so. Of equal targets a random one.
     """
     seat = view.to_move
+    in_the_way = params[DELAY] != 0 or params[DELAY_LEADER] != 0 or params[OWN_DELAY] != 0
     # How near each node is to a worthwhile sailor: by default one more gem is worth one more step.
     pull = np.full(MAX_NODES, -FAR)
-    steps = np.empty(MAX_NODES)
+    steps = np.empty((MAX_PLAYERS, MAX_NODES))
     for other in range(view.players):
-        if other != seat and view.loaded[other] > 0:
-            measure(view, view.position[other], -1, steps)
+        attractive = other != seat and view.loaded[other] > 0
+        if attractive or in_the_way:
+            measure(view, view.position[other], -1, 0, steps[other])
+        if attractive:
+            near = params[NEAR_LOADED] * view.loaded[other] + params[NEAR_SECURED] * view.score[other]
             for node in range(view.nodes):
-                near = params[NEAR_LOADED] * view.loaded[other] + params[NEAR_SECURED] * view.score[other]
-                pull[node] = max(pull[node], near - params[NEAR_STEP] * steps[node])
-    in_the_way = params[DELAY] != 0 or params[DELAY_LEADER] != 0 or params[OWN_DELAY] != 0
-    way = np.zeros(MAX_PLAYERS)
-    if in_the_way:
-        for other in range(view.players):
-            way[other] = way_to_goal(view, other, -1, params, steps)
+                pull[node] = max(pull[node], near - params[NEAR_STEP] * steps[other, node])
     best = -1
     best_score = -np.inf
     equal = 0
@@ -263,7 +305,7 @@ def hunt(view: Any, mask: Any, rng: Any, params: Any) -> int:
         if in_the_way:
             for other in range(view.players):
                 if view.position[other] != target:
-                    added = min(way_to_goal(view, other, target, params, steps) - way[other], params[DETOUR])
+                    added = min(added_steps(view, other, target, params, steps[other]), params[DETOUR])
                     each = params[DELAY] + params[DELAY_LEADER] * (view.loaded[other] + view.score[other])
                     score += added * (each if other != seat else -params[OWN_DELAY])
         if score > best_score:
@@ -277,15 +319,22 @@ def hunt(view: Any, mask: Any, rng: Any, params: Any) -> int:
 
 
 @kernel
-def way_to_goal(view: Any, seat: int, pirate: int, params: Any, steps: Any) -> float:
-    """Steps of a sailor to his nearest goal around the pirate on a node (-1: none); FAR if there is no way. Overwrites ``steps``."""
+def added_steps(view: Any, seat: int, pirate: int, params: Any, steps: Any) -> float:
+    """How much longer a pirate on a node makes a sailor's way to his nearest goal (up to FAR in all); ``steps``: from him to every node."""
     wanted = goals_of(view, seat, params)
-    measure(view, view.position[seat], pirate, steps)
-    nearest = FAR if wanted else steps[view.bay]
-    for h in range(GEMS):
-        if (wanted >> h) & 1:
-            nearest = min(nearest, steps[view.hideout[h]])
-    return nearest
+    nearest = FAR
+    nodes = 0
+    for goal in range(GEMS + 1):
+        if (wanted >> goal) & 1 or (goal == GEMS and wanted == 0):
+            node = view.hideout[goal] if goal < GEMS else view.bay
+            nodes |= np.int64(1) << node
+            nearest = min(nearest, steps[node])
+    for goal in range(GEMS + 1):
+        if (wanted >> goal) & 1 or (goal == GEMS and wanted == 0):
+            node = view.hideout[goal] if goal < GEMS else view.bay
+            if steps[node] == nearest and steps[pirate] + view.steps[goal, pirate] > nearest:
+                return 0.0  # no shortest way to this one leads over the pirate
+    return measure(view, view.position[seat], pirate, nodes, np.empty(MAX_NODES)) - nearest
 
 
 @kernel
@@ -297,16 +346,12 @@ def locks_in(view: Any, pirate: int, sailor: int) -> bool:
 @kernel
 def put_back(view: Any, mask: Any) -> int:
     """10.7: the free hideout farthest from the owner's sailor; of equal ones that farthest from the bay."""
-    owner = view.met
-    from_sailor = np.empty(MAX_NODES)
-    from_bay = np.empty(MAX_NODES)
-    measure(view, view.position[owner], -1, from_sailor)
-    measure(view, view.bay, -1, from_bay)
+    sailor = view.position[view.met]
     best = -1
     best_score = -1.0
     for h in range(GEMS):
         node = view.hideout[h]
-        score = FAR * from_sailor[node] + from_bay[node]
+        score = FAR * view.steps[h, sailor] + view.steps[GEMS, node]
         if mask[node] and score > best_score:
             best = node
             best_score = score

@@ -33,10 +33,6 @@ Record = Any
 """One game: a scalar of the game's structured dtype (``np.void``, or ``np.record`` when the JIT is off)."""
 
 
-Statistic = float | list[float] | tuple[list[float], list[float]]
-"""A number for the game, a list with one number a seat, or a rate: how often by seat, of how many times by seat."""
-
-
 def record_dtype(max_players: int, log_size: int, fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """The dtype of a game's record: the fields that generic code reads, then the game's own.
 
@@ -134,8 +130,11 @@ class Game(ABC):
         """Fields of a record's last line between ``winners`` and ``returns``."""
         return {}
 
-    def statistics(self, record: Record) -> dict[str, Statistic]:
-        """What else to count in a finished game, for reports."""
+    def statistics(self, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """What else to count in finished games of one player count, for reports: by name, numbers of every game of ``records`` (games,).
+
+        One number a game is an array (games,), one a seat (games, players), a rate by seat (games, players, 2): how often, of how many.
+        """
         return {}
 
     @abstractmethod

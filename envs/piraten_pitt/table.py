@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from ..core.ansi import style
 from ..core.canvas import Canvas
-from ..core.game import Game, Record, Statistic
+from ..core.game import Game, Record
 from ..core.options import Options
 from . import observation, rules
 from .board import NODE_SCALE, load_board
@@ -197,20 +199,20 @@ class PiratenPitt(Game):
         audience = rules.draw_audience(copy[0], STOWED if phase == STOW else TURNED, actor, owner)
         return text if audience >> seat & 1 else f"{text[:-1]}?"
 
-    def statistics(self, record: Record) -> dict[str, Statistic]:
+    def statistics(self, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Turns of the game; by seat, as owner of the chest: meetings while it was loaded, robberies, gems lost, and show accuracy.
 
         Show accuracy (7.4) is the rate of shows of the empty compartment among the shows of a chest with an empty and a loaded one: of all,
         and of those after the chest had been turned once, twice, and more often since the owner saw the gems.
         """
-        n = int(record["players"])
-        found: dict[str, Statistic] = {"turns": float(record["turn_no"])}
+        n = int(records["players"][0])
+        found = {"turns": records["turn_no"]}
         for name in ("meetings", "robberies", "gems_lost"):
-            found[name] = [float(v) for v in record[name][:n]]
-        right, shows = record["right_shows"][:n].astype(float), record["shows"][:n].astype(float)
-        found["show_accuracy"] = right.sum(axis=1).tolist(), shows.sum(axis=1).tolist()
+            found[name] = records[name][:, :n]
+        shows = np.stack([records["right_shows"][:, :n], records["shows"][:, :n]], axis=2)  # (games, seats, right or all, ages)
+        found["show_accuracy"] = shows.sum(axis=3)
         for age, name in enumerate(("turned_once", "turned_twice", "turned_more")):
-            found[f"show_accuracy_{name}"] = right[:, age].tolist(), shows[:, age].tolist()
+            found[f"show_accuracy_{name}"] = shows[..., age]
         return found
 
     def describe(self, record: Record) -> str:
