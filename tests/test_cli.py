@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 from deckhand.envs.core import Position, game_names, get_game, load_records, replay
-from deckhand.train.cli import app
+from deckhand.envs.core.jit import JIT_DISABLED
+from deckhand.train.cli import app, tell_of_compiling
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -58,6 +60,21 @@ def test_every_command_has_help_with_an_example():
 def test_help_lists_every_command():
     text = succeed("--help")
     assert all(command in text for command in commands())
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_a_person_is_told_once_that_it_compiles(monkeypatch, capsys):
+    functions = [numba.njit(lambda x: x + 1), numba.njit(lambda x: x + 2)]
+    command = tell_of_compiling(lambda value: [function(value) for function in functions])
+    assert command(1) == [2, 3]
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert command(1) == [2, 3]
+    assert capsys.readouterr().err == ""  # compiled already
+    assert command(1.5) == [2.5, 3.5]
+    assert re.fullmatch("deckhand: compiling for this machine, once .*\n", capsys.readouterr().err)
+    functions[0](1j)
+    assert capsys.readouterr().err == ""  # no command
 
 
 def test_list_names_every_game():

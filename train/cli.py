@@ -3,6 +3,8 @@
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import typer
@@ -50,6 +52,32 @@ def _explain(error: Exception) -> tuple[str, int]:
     raise error
 
 
+def tell_of_compiling(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which says on a terminal that numba compiles: on a new machine that takes long before anything else is seen."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        # Imported late: it takes a while, and --help needs none of it.
+        from numba.core.event import Event, Listener, install_listener
+
+        class Telling(Listener):
+            told = not sys.stderr.isatty()
+
+            def on_start(self, event: Event) -> None:
+                if not self.told:
+                    self.told = True
+                    print("deckhand: compiling for this machine, once for each game and kind of use: up to half a minute", file=sys.stderr)
+
+            def on_end(self, event: Event) -> None:
+                pass
+
+        # Code that lies compiled on disk causes no such event.
+        with install_listener("numba:compile", Telling()):
+            return command(*args, **kwargs)
+
+    return run
+
+
 app = typer.Typer(
     name="deckhand",
     cls=_Commands,
@@ -63,6 +91,9 @@ app = typer.Typer(
 for _module in pkgutil.iter_modules(commands.__path__):
     if _module.name != "common":
         importlib.import_module(f".{_module.name}", commands.__name__).register(app)
+for _command in app.registered_commands:
+    assert _command.callback
+    _command.callback = tell_of_compiling(_command.callback)
 
 
 def main() -> None:
