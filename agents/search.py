@@ -187,10 +187,19 @@ class FlatSearch(SearchAgent):
         self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
 
+    def act_and_judge(self, turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """As :meth:`act`, with what it found: the mean of what each action returned more than the likeliest, float64 (n, num_actions).
+
+        0 for the likeliest, for illegal actions and for turns with a single action; the mean of an action that was dropped ends there.
+        """
+        self._values = np.zeros(turns.masks.shape)
+        return self.act(turns), self._values
+
     def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
         views, masks, seats = turns.views[rows], turns.masks[rows], turns.seats[rows]
         bases = np.argmax(np.where(masks, self.prior(views, masks, seeds), -1), axis=1)
         chosen = bases.copy()
+        values = np.zeros(turns.masks.shape)
         # By time one turn after another, and where a policy plays, whose answers may depend on what else is asked; else all at once.
         alone = self.budget.in_ms or self._player is not None
         for part in [slice(i, i + 1) for i in range(len(rows))] if alone else [slice(None)]:
@@ -201,6 +210,8 @@ class FlatSearch(SearchAgent):
                 if not trials.undecided.any():
                     break
             chosen[part] = trials.best(self._caution)
+            values[rows[part]] = trials.bound(0)
+        self._values = values
         return chosen
 
     def _sample(

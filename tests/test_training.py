@@ -382,16 +382,26 @@ WARM = (
 def test_a_warm_start_learns_what_its_agent_does(tmp_path):
     folder = train(tmp_path, *WARM)
     rows = folder.read(folder.metrics)
-    agreement = [row["warm_start/agreement"] for row in rows if row["steps"] == 0]
+    agreement = [row["warm_start/agreement"] for row in rows if "warm_start/agreement" in row]
     assert len(agreement) == 64
+    assert [row["warm_start/round"] for row in rows if row["steps"] == 0] == [*range(1, 69)]
     assert np.mean(agreement[-8:]) > 0.4 > np.mean(agreement[:1])
     report = json.loads((folder.path / "evaluation.json").read_text())
     # The untrained network, which PPO at this rate leaves as it is, wins half of its games against random.
     assert report["evaluations"][0]["figures"][0]["win_share"]["low"] > 0.6
 
 
-def test_a_run_killed_in_its_warm_start_begins_it_anew(tmp_path):
-    config = load_config("smoke", [*WARM, "warm_start.steps=512"])
+def test_a_warm_start_from_a_search_learns_more_than_its_agent_does(tmp_path):
+    changes = [change for change in WARM if not change.startswith("warm_start")]
+    folder = train(tmp_path, *changes, "warm_start={agent: 'flat(4,low)', steps: 8192}")
+    report = json.loads((folder.path / "evaluation.json").read_text())
+    assert report["evaluations"][0]["figures"][0]["win_share"]["low"] > 0.6
+    assert not (folder.path / "warm_start").exists()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_a_run_killed_in_its_warm_start_goes_on_in_it(tmp_path, rounds):
+    config = load_config("smoke", [*WARM, "warm_start={agent: 'flat(2,low)', steps: 512, epochs: 3}"])
     whole, cut = RunFolder.create(tmp_path, config), RunFolder.create(tmp_path, config)
     Trainer(config, whole, Console(quiet=True)).run()
 
@@ -399,13 +409,16 @@ def test_a_run_killed_in_its_warm_start_begins_it_anew(tmp_path):
         pass
 
     trainer = Trainer(config, cut, Console(quiet=True))
+    shown = trainer.display.show_warm_start
 
-    def kill(*_):
-        raise Killed
+    def kill(done, *values):
+        shown(done, *values)
+        if done > rounds:
+            raise Killed
 
     trainer.display.show_warm_start = kill
     with pytest.raises(Killed):
         trainer.run()
-    assert len(cut.read(cut.metrics)) == 1
+    assert len(cut.read(cut.metrics)) == rounds + 1
     Trainer(config, cut, Console(quiet=True)).run(resume=True)
     assert cut.metrics.read_bytes() == whole.metrics.read_bytes()

@@ -89,8 +89,10 @@ class WarmStart(Section):
 
     agent: str
     steps: Steps
-    epochs: Positive = 2
-    learning_rate: Schedule = Schedule(start=1e-3, end=1e-4)
+    epochs: Positive = 4
+    batch_size: Annotated[int, Field(ge=2)] = 1024
+    learning_rate: Schedule = Schedule(start=1e-3, end=1e-5)
+    temperature: Annotated[float, Field(gt=0)] = 0.5
 
 
 class Snapshots(Section):

@@ -1,80 +1,147 @@
 """A warm start: the networks learn to do what an agent does before PPO makes them better than it.
 
 In the first rollout the agent plays the learner's seat in every game, in the last in none; the share falls in a straight line, and the
-network plays the rest. Whoever plays, the agent says what it would have done, and that is what the actor learns (cross-entropy): so it
-learns it in the positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). The critic learns the returns.
+network plays the rest. Whoever plays, the agent says what it would have done, and that is what the actor learns: so it learns it in the
+positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the last rollout the
+networks learn from them in several passes. The critic learns the returns.
+
+Of a flat search the actor learns more than what it would have done: for every action a probability proportional to exp(what the action
+returned / temperature). So the chance in a few worlds averages out over many positions, and the network ends up stronger than the agent
+of the rollouts ("expert iteration", Anthony, Tian, Barber 2017).
 """
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 from sb3_contrib import MaskablePPO
 from torch import nn
 
-from ..agents import Agent
+from ..agents import Agent, FlatSearch
 from ..envs.learner_batch import LearnerBatch
 from .config import WarmStart
 
 
-def imitate(
-    ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, settings: WarmStart, report: Callable[[int, dict[str, float]], None]
-) -> None:
-    """Train the networks of ``ppo`` on ``settings.steps`` decisions, rounded up to whole rollouts, of the games of ``batch``.
+class Imitation:
+    """The rounds of a warm start: first each collects a rollout of decisions and learns a little, then each is a pass over all of them.
 
-    ``report`` is told after each rollout how many decisions there were, with ``agreement`` (how often the network's own draw was what the
-    agent would have done), ``loss`` (cross-entropy, nats) and ``value_loss``.
+    Decisions with a single legal action teach nothing and are left out. What a round collects is stored in ``folder``, so that a run that
+    was stopped reads it again.
     """
-    env, policy, buffer = ppo.env, ppo.policy, ppo.rollout_buffer
-    assert env is not None
-    optimizer = torch.optim.Adam(policy.parameters(), eps=1e-5)
-    rollouts = -(-settings.steps // (buffer.buffer_size * batch.num_games))
-    for k in range(rollouts):
-        agreement = _collect(ppo, batch, agent, led=round(batch.num_games * (1 - k / max(rollouts - 1, 1))))
-        for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate.at(k / rollouts)
-        losses = []
+
+    def __init__(self, ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, settings: WarmStart, folder: Path) -> None:
+        self.ppo, self.batch, self.agent, self.settings, self.folder = ppo, batch, agent, settings, folder
+        size = ppo.rollout_buffer.buffer_size * batch.num_games
+        self.rollouts = -(-settings.steps // size)
+        self.rounds = self.rollouts + settings.epochs
+        """How often :meth:`run_round` is to be called."""
+        rows, actions = self.rollouts * size, batch.game.num_actions
+        # Half the precision and a bit a legal action: a million decisions of the longest observations take 4 GB.
+        self._data: dict[str, NDArray[Any]] = {
+            "observations": np.empty((rows, batch.game.layout.size), np.float16),
+            "masks": np.empty((rows, (actions + 7) // 8), np.uint8),
+            "targets": np.empty((rows, actions), np.float16),
+            "returns": np.empty(rows, np.float32),
+        }
+        self._used = 0
+
+    def load(self, rounds: int) -> None:
+        """Read what the first ``rounds`` rounds have collected."""
+        self._used = 0
+        for k in range(min(rounds, self.rollouts)):
+            self._keep(load_file(self.folder / f"{k:04d}.safetensors"))
+
+    def run_round(self, k: int) -> dict[str, float]:
+        """Round ``k``, counted from 0.
+
+        Returns ``loss`` (cross-entropy beyond that of the targets themselves, nats) and ``value_loss``; of a round that collects also
+        ``agreement``: how often the network's own draw was what the agent would have done.
+        """
+        settings = self.settings
+        if k < self.rollouts:
+            collected, agreement = self._collect(led=round(self.batch.num_games * (1 - k / max(self.rollouts - 1, 1))))
+            self.folder.mkdir(exist_ok=True)
+            save_file(collected, self.folder / f"{k:04d}.safetensors")
+            self._keep(collected)
+            samples = np.random.default_rng(k).integers(self._used, size=len(collected["returns"]))
+            return {"agreement": agreement, **self._learn(samples, settings.learning_rate.start, settings.learning_rate.start)}
+        done = (k - self.rollouts) / settings.epochs
+        rates = [settings.learning_rate.at(share) for share in (done, done + 1 / settings.epochs)]
+        return self._learn(np.random.default_rng(k).permutation(self._used), *rates)
+
+    def _keep(self, collected: dict[str, NDArray[Any]]) -> None:
+        end = self._used + len(collected["returns"])
+        for name, array in self._data.items():
+            array[self._used : end] = collected[name]
+        self._used = end
+
+    def _learn(self, samples: NDArray[np.int64], first_rate: float, last_rate: float) -> dict[str, float]:
+        """One pass over the rows ``samples``; the learning rate moves in a straight line."""
+        policy: Any = self.ppo.policy
         policy.set_training_mode(True)
-        for _ in range(settings.epochs):
-            for data in buffer.get(ppo.batch_size):
-                values, log_prob, _ = policy.evaluate_actions(data.observations, data.actions.long().flatten(), data.action_masks)
-                loss, value_loss = -log_prob.mean(), nn.functional.mse_loss(values.flatten(), data.returns)
-                optimizer.zero_grad()
-                (loss + ppo.vf_coef * value_loss).backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(policy.parameters(), ppo.max_grad_norm)
-                optimizer.step()
-                losses.append((loss.item(), value_loss.item()))
+        size = min(self.settings.batch_size, len(samples))
+        batches = np.array_split(samples, len(samples) // size)
+        losses = []
+        for i, rows in enumerate(batches):
+            for group in policy.optimizer.param_groups:
+                group["lr"] = first_rate + (last_rate - first_rate) * i / len(batches)
+            observations = torch.from_numpy(self._data["observations"][rows]).float()
+            masks = np.unpackbits(self._data["masks"][rows], axis=1, count=self._data["targets"].shape[1]).astype(np.bool_)
+            targets = torch.from_numpy(self._data["targets"][rows]).float()
+            pi, vf = policy.mlp_extractor(policy.extract_features(observations))
+            log_probs = policy.action_net(pi).masked_fill(torch.from_numpy(~masks), -1e8).log_softmax(dim=1)
+            loss = nn.functional.kl_div(log_probs, targets, reduction="batchmean")
+            value_loss = nn.functional.mse_loss(policy.value_net(vf).flatten(), torch.from_numpy(self._data["returns"][rows]))
+            policy.optimizer.zero_grad()
+            (loss + self.ppo.vf_coef * value_loss).backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(policy.parameters(), self.ppo.max_grad_norm)
+            policy.optimizer.step()
+            losses.append((loss.item(), value_loss.item()))
         mean = np.mean(losses, axis=0)
-        report(
-            (k + 1) * buffer.buffer_size * batch.num_games,
-            {"agreement": agreement, "loss": float(mean[0]), "value_loss": float(mean[1])},
-        )
+        return {"loss": float(mean[0]), "value_loss": float(mean[1])}
 
-
-def _collect(ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, led: int) -> float:
-    """Fill the rollout buffer with the agent's actions; it plays the first ``led`` games. Returns the agreement."""
-    env: Any = ppo.env
-    policy: Any = ppo.policy
-    buffer: Any = ppo.rollout_buffer
-    policy.set_training_mode(False)
-    buffer.reset()
-    observations, starts = ppo._last_obs, ppo._last_episode_starts
-    agreed = 0
-    for _ in range(buffer.buffer_size):
-        masks = batch.action_masks()
-        labels = agent.act(batch.turns(agent))
+    def _collect(self, led: int) -> tuple[dict[str, NDArray[Any]], float]:
+        """One rollout, the agent playing the first ``led`` games: the rows to keep, and the agreement."""
+        ppo, batch = self.ppo, self.batch
+        env: Any = ppo.env
+        policy: Any = ppo.policy
+        buffer: Any = ppo.rollout_buffer
+        policy.set_training_mode(False)
+        buffer.reset()
+        observations, starts = ppo._last_obs, ppo._last_episode_starts
+        agreed = 0
+        parts = []
+        for _ in range(buffer.buffer_size):
+            masks = batch.action_masks()
+            labels, targets = self._ask(masks)
+            with torch.no_grad():
+                drawn, values, _ = policy(torch.from_numpy(observations), action_masks=masks)
+                log_prob = torch.zeros(batch.num_games)  # nothing here asks how likely the network found the action
+            actions = drawn.numpy()
+            agreed += int((actions == labels).sum())
+            actions[:led] = labels[:led]
+            parts.append((np.asarray(observations, np.float16), np.packbits(masks, axis=1), targets.astype(np.float16)))
+            seen, began = observations, starts
+            observations, rewards, starts, _ = env.step(actions)
+            buffer.add(seen, labels[:, None], rewards, began, values, log_prob, action_masks=masks)
         with torch.no_grad():
-            drawn, values, _ = policy(torch.from_numpy(observations), action_masks=masks)
-            log_prob = torch.zeros(batch.num_games)  # nothing here asks how likely the network found the action
-        actions = drawn.numpy()
-        agreed += int((actions == labels).sum())
-        actions[:led] = labels[:led]
-        seen, began = observations, starts
-        observations, rewards, starts, _ = env.step(actions)
-        buffer.add(seen, labels[:, None], rewards, began, values, log_prob, action_masks=masks)
-    with torch.no_grad():
-        last_values = policy.predict_values(torch.from_numpy(observations))
-    buffer.compute_returns_and_advantage(last_values=last_values, dones=starts)
-    ppo._last_obs, ppo._last_episode_starts = observations, starts
-    return agreed / (buffer.buffer_size * batch.num_games)
+            last_values = policy.predict_values(torch.from_numpy(observations))
+        buffer.compute_returns_and_advantage(last_values=last_values, dones=starts)
+        ppo._last_obs, ppo._last_episode_starts = observations, starts
+        several = np.concatenate([np.bitwise_count(part[1]).sum(axis=1) > 1 for part in parts])
+        columns = [np.concatenate(column)[several] for column in zip(*parts, strict=True)]
+        collected = dict(zip(("observations", "masks", "targets"), columns, strict=True), returns=buffer.returns.flatten()[several])
+        return collected, agreed / (buffer.buffer_size * batch.num_games)
+
+    def _ask(self, masks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What the agent would do in every game, and the probabilities that the actor is to learn, (games, num_actions)."""
+        turns = self.batch.turns(self.agent)
+        if isinstance(self.agent, FlatSearch):
+            labels, values = self.agent.act_and_judge(turns)
+            weights = np.where(masks, np.exp((values - values.max(axis=1, keepdims=True)) / self.settings.temperature), 0)
+            return labels, weights / weights.sum(axis=1, keepdims=True)
+        labels = self.agent.act(turns)
+        return labels, np.eye(masks.shape[1])[labels]

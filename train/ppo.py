@@ -1,5 +1,6 @@
 """Self-play with MaskablePPO over the batch of games, in a way that can be stopped, resumed and repeated exactly."""
 
+import shutil
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -23,9 +24,9 @@ from ..envs.core.files import write_json, write_text
 from ..envs.core.rng import derive_seed
 from ..envs.learner_batch import LearnerBatch
 from ..envs.sb3 import Sb3VecEnv
-from .config import TrainConfig, WarmStart
+from .config import TrainConfig
 from .evaluation import Evaluation, evaluate
-from .imitation import imitate
+from .imitation import Imitation
 from .opponents import OpponentPool
 from .runs import Checkpoint, RunFolder
 from .statistics import Figure
@@ -35,7 +36,7 @@ GREEDY = "policy"
 """The name in evaluations of the policy that takes its most likely action."""
 
 # Seeds of the run's parts: indexes into the stream of its seed.
-NETWORK, GAMES, WARM_START, AFTER_CHECKPOINT = 1, 2, 3, 2**41
+NETWORK, GAMES, WARM_START, AFTER_CHECKPOINT = 1, 2, 2**40, 2**41
 
 
 class ScaledReward(VecEnvWrapper):
@@ -85,7 +86,11 @@ class Trainer(BaseCallback):
         self.steps = 0
         self.seconds = 0.0
         self.finished = False
-        self.warm = config.warm_start is None
+        self.warm_up: Imitation | None = None
+        if config.warm_start:
+            agent = make_agent(self.game, config.warm_start.agent)
+            self.warm_up = Imitation(self.ppo, self.batch, agent, config.warm_start, folder.path / "warm_start")
+        self.warm_rounds = 0
         self.episodes: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False) -> list[Evaluation]:
@@ -96,7 +101,7 @@ class Trainer(BaseCallback):
     def _run(self, resume: bool) -> list[Evaluation]:
         if resume:
             self._load(self.folder.load_checkpoint())
-            self.folder.cut(self.steps if self.warm else -1)
+            self.folder.cut(self.steps, self.warm_rounds)
         else:
             self.ppo._last_obs = self.batch.reset(derive_seed(self.config.seed, GAMES)).observations
             self.ppo._last_episode_starts = np.ones(self.config.ppo.games, np.bool_)
@@ -106,30 +111,30 @@ class Trainer(BaseCallback):
         self.ppo.set_logger(Logger(str(self.folder.path), [TensorBoardOutputFormat(where)]))
         self._started = time.monotonic() - self.seconds
         with self.display:
-            if self.config.warm_start and not self.warm:
-                self._warm_up(self.config.warm_start)
+            if self.warm_up:
+                self._run_warm_up(self.warm_up)
             remaining = self.config.budget.steps - self.steps
             if remaining > 0:
                 self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
             return self._finish()
 
-    def _warm_up(self, settings: WarmStart) -> None:
-        """Imitation before the first step; a run that is killed in it starts it anew."""
-        agent = make_agent(self.game, settings.agent)
-        agent.reset(derive_seed(self.config.seed, WARM_START))
-
-        def report(decisions: int, values: dict[str, float]) -> None:
-            named = {f"warm_start/{key}": value for key, value in values.items()}
-            self.folder.append(self.folder.metrics, {"steps": 0, "warm_start/steps": decisions, **named})
+    def _run_warm_up(self, warm_up: Imitation) -> None:
+        """The rounds before the first step that are not done yet, each with a checkpoint."""
+        warm_up.load(self.warm_rounds)
+        while self.warm_rounds < warm_up.rounds:
+            warm_up.agent.reset(derive_seed(self.config.seed, WARM_START + self.warm_rounds))
+            named = {f"warm_start/{key}": value for key, value in warm_up.run_round(self.warm_rounds).items()}
+            self.warm_rounds += 1
+            if self.warm_rounds == warm_up.rounds:
+                named |= self._measure()
+            self.folder.append(self.folder.metrics, {"steps": 0, "warm_start/round": self.warm_rounds, **named})
             for key, value in named.items():
                 self.ppo.logger.record(key, value)
-            self.ppo.logger.dump(decisions)
-            self.display.show_warm_start(decisions, settings, values["agreement"])
-
-        imitate(self.ppo, self.batch, agent, settings, report)
-        self.warm = True
-        self.seconds = time.monotonic() - self._started
-        self._save_checkpoint()
+            self.ppo.logger.dump(self.warm_rounds)
+            self.display.show_warm_start(self.warm_rounds, warm_up.rounds, named)
+            self.seconds = time.monotonic() - self._started
+            self._save_checkpoint()
+        shutil.rmtree(warm_up.folder, ignore_errors=True)
 
     # The hooks of SB3, in the order in which it calls them.
 
@@ -155,10 +160,7 @@ class Trainer(BaseCallback):
         self.episodes = []
         values |= {key: float(value) for key, value in sorted(self.logger.name_to_value.items()) if key.startswith("train/")}
         if _passed(before, self.steps, config.evaluation.every):
-            evaluations = self._evaluate(config.evaluation.deals, config.evaluation.seed)
-            figures = _headlines(evaluations)
-            self.display.show_figures(self.steps, time.monotonic() - self._started, figures)
-            values |= _flat("evaluation", figures) | _flat("statistics", _rates(evaluations))
+            values |= self._measure()
         snapshots = config.opponents.snapshots
         if snapshots and _passed(before, self.steps, snapshots.every):
             self.pool.add(self.steps, self._layers())
@@ -180,6 +182,13 @@ class Trainer(BaseCallback):
         self.logger.record("time/steps_per_second", speed)
         self.logger.dump(self.steps)
         self.display.show_step(self.steps, speed, values)
+
+    def _measure(self) -> dict[str, float]:
+        """How good the learner is now: shown, and as values of the metrics."""
+        evaluations = self._evaluate(self.config.evaluation.deals, self.config.evaluation.seed)
+        figures = _headlines(evaluations)
+        self.display.show_figures(self.steps, time.monotonic() - self._started, figures)
+        return _flat("evaluation", figures) | _flat("statistics", _rates(evaluations))
 
     def _evaluate(self, deals: int, seed: int, deterministic: bool = True) -> list[Evaluation]:
         """One evaluation a baseline; cooperative games are played beside all baselines at once."""
@@ -228,7 +237,7 @@ class Trainer(BaseCallback):
             arrays |= {f"optimizer.{i}.{k}": v.numpy() for k, v in state.items()}
         arrays |= {f"batch.{k}": v for k, v in self.batch.state().items()} | {"episode_starts": np.array(self.ppo._last_episode_starts)}
         opponents, values = self.pool.state(self.batch.agents)
-        values |= {"updates": self.ppo._n_updates, "seconds": self.seconds, "warm": self.warm}
+        values |= {"updates": self.ppo._n_updates, "seconds": self.seconds, "warm_rounds": self.warm_rounds}
         checkpoint = Checkpoint(self.steps, arrays | opponents, values)
         self.folder.save_checkpoint(checkpoint, self._layers(), self._card([]))
         self._load(checkpoint)
@@ -241,14 +250,14 @@ class Trainer(BaseCallback):
             self.ppo.policy.optimizer.load_state_dict(self._optimizer_state(checkpoint))
             self.ppo._n_updates = int(checkpoint.values["updates"])
             self.seconds = float(checkpoint.values["seconds"])
-            self.warm = checkpoint.values["warm"]
+            self.warm_rounds = int(checkpoint.values["warm_rounds"])
             agents = self.pool.load_state(checkpoint.arrays, checkpoint.values)
             self.ppo._last_obs = self.batch.load_state(checkpoint.section("batch"), agents)
             self.ppo._last_episode_starts = checkpoint.arrays["episode_starts"]
         except (RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
             raise RecordError(f"the checkpoint of {self.folder.path} does not fit its configuration: {error}") from None
         self._update_opponents()
-        seed = derive_seed(self.config.seed, AFTER_CHECKPOINT + self.steps)
+        seed = derive_seed(self.config.seed, AFTER_CHECKPOINT + self.steps if self.steps else WARM_START + self.warm_rounds)
         torch.manual_seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002 (SB3 shuffles its batches with NumPy's global generator)
         for i, agent in enumerate(self.batch.agents):
@@ -389,12 +398,13 @@ class _Display:
         """A line that stays."""
         self.console.print(text, highlight=False, soft_wrap=True)
 
-    def show_warm_start(self, decisions: int, settings: WarmStart, agreement: float) -> None:
-        """The end of a rollout before the first step."""
-        text = f"warm start: {min(decisions / settings.steps, 1):.0%}, does as {settings.agent} in {agreement:.0%}"
-        self.bar.update(self.task, text=text)
-        if decisions >= settings.steps:
-            self.say(f"{decisions:>11,} steps of {settings.agent} imitated, the same action in {agreement:.1%}")
+    def show_warm_start(self, done: int, rounds: int, values: dict[str, float]) -> None:
+        """The end of a round before the first step; the last one stays on the screen."""
+        own = {key.removeprefix("warm_start/"): value for key, value in values.items() if key.startswith("warm_start/")}
+        text = ", ".join(f"{key.replace('_', ' ')} {value:.3f}" for key, value in own.items())
+        self.bar.update(self.task, text=f"warm start {done}/{rounds}: {text}")
+        if done == rounds:
+            self.say(f"warm start {rounds} rounds: {text}")
 
     def show_progress(self, steps: int) -> None:
         """Within a rollout, which takes long where opponents search."""

@@ -8,6 +8,7 @@
 ``timing.jsonl``            one line a rollout: ``steps``, ``seconds``, ``steps_per_second``
 ``tensorboard/``            the same figures for TensorBoard
 ``checkpoints/step-N/``     everything a run needs to go on: ``policy.safetensors`` with its card, ``state.safetensors``, ``state.json``
+``warm_start/``             while a warm start runs: the decisions that it has collected
 ``curve.png``               the metrics' learning curve
 ``policy.safetensors``      the trained actor, ``policy.json`` its card
 ``evaluation.json``, ``.md``  the final evaluation
@@ -128,11 +129,16 @@ class RunFolder:
         """The lines of a JSON Lines file; :class:`RecordError` names one that is damaged."""
         return [row for row, _ in _read_lines(path)]
 
-    def cut(self, steps: int) -> None:
-        """Forget what was written after ``steps`` steps: a run that resumes writes it again."""
+    def cut(self, steps: int, warm_rounds: int = 0) -> None:
+        """Forget what was written after ``steps`` steps and ``warm_rounds`` of the warm start: a run that resumes writes it again."""
         for path in (self.metrics, self.timing):
             if path.exists():
-                write_bytes(path, b"".join(line for row, line in _read_lines(path) if row["steps"] <= steps))
+                write_bytes(
+                    path,
+                    b"".join(
+                        line for row, line in _read_lines(path) if row["steps"] <= steps and row.get("warm_start/round", 0) <= warm_rounds
+                    ),
+                )
 
     def save_checkpoint(self, checkpoint: Checkpoint, layers: Layers, card: Card) -> None:
         """Write a checkpoint; the folder appears whole or not at all. Older ones but ``KEEP_CHECKPOINTS`` are deleted."""
