@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -16,6 +17,8 @@ Z = float(norm.ppf((1 + CONFIDENCE) / 2))
 RESAMPLES = 2000
 DRAWN_AT_ONCE = 1 << 14
 """Units: as much as stays in the processor's cache."""
+KEPT_DRAWS = 1 << 24
+"""Units of the draws that are kept for the next figures, in 32 MiB."""
 QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 
 
@@ -68,12 +71,24 @@ def bootstrap(columns: ArrayLike, confidence: float = CONFIDENCE, resamples: int
 
 def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """How often each unit is drawn, (k, units), for some of the resamples at a time."""
+    # One report asks for the same draws several times.
+    few = units * resamples <= KEPT_DRAWS and units < 1 << 16
+    for drawn in _keep_draws(units, resamples, seed) if few else _draw(units, resamples, seed):
+        yield drawn.astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _keep_draws(units: int, resamples: int, seed: int) -> list[NDArray[np.uint16]]:
+    return [drawn.astype(np.uint16) for drawn in _draw(units, resamples, seed)]
+
+
+def _draw(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     rng = np.random.default_rng(seed)
     together = max(1, DRAWN_AT_ONCE // units)
     for first in range(0, resamples, together):
         count = min(together, resamples - first)
         drawn = rng.integers(units, size=(count, units)) + units * np.arange(count)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=count * units).reshape(count, units).astype(np.float64)
+        yield np.bincount(drawn.ravel(), minlength=count * units).reshape(count, units)
 
 
 def rates(

@@ -180,35 +180,52 @@ def walk(view: Any, mask: Any, params: Any) -> int:
     for h in range(GEMS):
         onward[h] = view.tour[wanted & ~(1 << h), h]
     best = shortest(view, mask, wanted, view.steps, onward, params)
-    # The pirate makes no way shorter: if he leaves this one as it is, no other is better.
-    if params[DETOUR] >= 0 and is_open(view, best, wanted, onward):
+    known = 0 if params[DETOUR] >= 0 else -1
+    goal = find_doubt(view, best, wanted, view.steps, view.tour, onward, known) if known == 0 else GEMS
+    if goal < 0:
         return best
-    # Row h: steps to hideout h, if it is wanted; row GEMS: to the bay.
+    # The pirate makes no way shorter. So his detours are measured only for the goals on the tour that looks shortest, until it is sure.
     steps = np.empty((GEMS + 1, MAX_NODES))
-    for goal in range(GEMS + 1):
-        if goal == GEMS or (wanted >> goal) & 1:
-            node = view.hideout[goal] if goal < GEMS else view.bay
-            steps[goal] = FAR
-            if node != view.pirate:
-                measure(view, node, view.pirate, 0, steps[goal])
-            for other in range(view.nodes):
-                if steps[goal, other] == FAR:
-                    steps[goal, other] = view.steps[goal, other] + params[DETOUR]
-    # tour[left, h]: steps from hideout h over the hideouts of the bit set ``left`` into the bay.
+    steps[:] = view.steps
     tour = np.empty((1 << GEMS, GEMS))
-    for left in range(wanted + 1):
-        if left & ~wanted:
-            continue
-        for h in range(GEMS):
-            if not ((wanted & ~left) >> h) & 1:
+    while goal >= 0:
+        for measured in range(GEMS + 1):
+            if measured == goal or known == -1:
+                measure_around(view, measured, params, steps)
+        known |= 1 << goal
+        for left in range(wanted + 1):
+            if left & ~wanted:
                 continue
-            node = view.hideout[h]
-            tour[left, h] = steps[GEMS, node] if left == 0 else FAR
-            for following in range(GEMS):
-                if (left >> following) & 1:
-                    tour[left, h] = min(tour[left, h], steps[following, node] + tour[left ^ (1 << following), following])
-            onward[h] = tour[left, h]  # at last with all others left
-    return shortest(view, mask, wanted, steps, onward, params)
+            for h in range(GEMS):
+                if not ((wanted & ~left) >> h) & 1:
+                    continue
+                node = view.hideout[h]
+                least = steps[GEMS, node] if left == 0 else FAR
+                for following in range(GEMS):
+                    if (left >> following) & 1:
+                        least = min(least, steps[following, node] + tour[left ^ (1 << following), following])
+                tour[left, h] = least
+                onward[h] = least  # at last with all others left
+        best = shortest(view, mask, wanted, steps, onward, params)
+        goal = find_doubt(view, best, wanted, steps, tour, onward, known)
+    return best
+
+
+@kernel
+def measure_around(view: Any, goal: int, params: Any, steps: Any) -> None:
+    """Write the steps from every node to hideout ``goal`` (GEMS: to the bay) around the pirate, the detour behind him included."""
+    home = view.hideout[goal] if goal < GEMS else view.bay
+    row = steps[goal]
+    row[:] = FAR
+    if home != view.pirate:
+        measure(view, home, view.pirate, 0, row)
+    for node in range(view.nodes):
+        if row[node] == FAR:
+            row[node] = view.steps[goal, node] + params[DETOUR]
+    # The same ways from the other end.
+    for h in range(GEMS):
+        steps[h, home] = row[view.hideout[h]]
+    steps[GEMS, home] = row[view.bay]
 
 
 @kernel
@@ -236,34 +253,42 @@ def shortest(view: Any, mask: Any, wanted: int, steps: Any, onward: Any, params:
 
 
 @kernel
-def is_open(view: Any, node: int, wanted: int, onward: Any) -> bool:
-    """Whether the pirate surely leaves a shortest tour from a node over the wanted hideouts and home as it is."""
+def find_doubt(view: Any, node: int, wanted: int, steps: Any, tour: Any, onward: Any, known: int) -> int:
+    """Follow the shortest tour from a node: -1 if the pirate leaves it as it is, else a goal to which he may be in the way.
+
+    ``known``: the bit set of the goals to which ``steps`` holds the ways around him.
+    """
     goal = GEMS
     for h in range(GEMS):
-        if (wanted >> h) & 1 and (goal == GEMS or view.steps[h, node] + onward[h] < view.steps[goal, node] + onward[goal]):
+        if (wanted >> h) & 1 and (goal == GEMS or steps[h, node] + onward[h] < steps[goal, node] + onward[goal]):
             goal = h
     # The first leg, node by node.
     home = view.hideout[goal] if goal < GEMS else view.bay
-    while node != home and node != view.pirate:
+    while not (known >> goal) & 1:
+        if node == view.pirate:
+            return goal
+        if node == home:
+            break
         nearer = view.pirate
         for i in range(view.degree[node]):
             beside = view.neighbour[node, i]
             if view.steps[goal, beside] < view.steps[goal, node] and beside != view.pirate and (beside != view.bay or beside == home):
                 nearer = beside
         node = nearer
-    # From hideout to hideout: the pirate does not stand on any shortest way.
+    # From hideout to hideout: does the pirate stand on a shortest way?
     left = wanted
-    while goal < GEMS and node != view.pirate:
+    while goal < GEMS:
         left &= ~(1 << goal)
+        node = view.hideout[goal]
         following = GEMS
         for h in range(GEMS):
-            if (left >> h) & 1 and view.steps[h, node] + view.tour[left & ~(1 << h), h] == view.tour[left, goal]:
+            if (left >> h) & 1 and steps[h, node] + tour[left & ~(1 << h), h] == tour[left, goal]:
                 following = h
-        if view.steps[goal, view.pirate] + view.steps[following, view.pirate] == view.steps[following, node]:
-            return False
+        on_way = view.steps[goal, view.pirate] + view.steps[following, view.pirate] == view.steps[following, node]
+        if on_way and not ((known >> goal | known >> following) & 1):
+            return following
         goal = following
-        node = view.hideout[goal] if goal < GEMS else view.bay
-    return node != view.pirate
+    return -1
 
 
 @kernel
