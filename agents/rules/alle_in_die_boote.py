@@ -7,6 +7,7 @@ import numpy as np
 from ...envs.alle_in_die_boote.rules import (
     ACCEPTS,
     BOARD,
+    BOATS,
     CALL,
     CARDS,
     COST_CALL,
@@ -39,6 +40,7 @@ from ...envs.core.jit import kernel
 from ..parameters import Parameter
 
 SIMPLE, CALL_PUMP, STRONG = 1, 2, 3
+COUNTS = 2 * SECTIONS + BOATS
 
 # The strong agent's numbers. It counts in the layout that the obvious free moves would lead to, where a rescued card counts 1; a command is
 # worth what it gains less its cost in lifebuoys, and is given if that is more than nothing. The first ten were fitted by evolution of the
@@ -178,40 +180,41 @@ def simple_place(view: Any, mask: Any) -> int:
 
 # The strong agent works on a sketch of the layout: shown[i, :] the kinds of the open cards of queue i, back to front, `size` how many, -1
 # for a flooded section; `down` the face-down cards; `boat` the top ranks. A queue without open cards but with face-down ones is closed:
-# its front is not known yet.
+# its front is not known yet. The layout as it stands is drawn once and copied for every candidate.
 
 
 @kernel
 def strong(view: Any, mask: Any, weights: Any) -> int:
     """Board; the free move, or placement, that leads to the best layout; a command that is worth its lifebuoys; a rescue."""
+    action = first_boarding(mask)
+    if action >= 0:
+        return action
+    drawn = np.empty((SECTIONS, CARDS), np.int64)
+    counts = np.empty(COUNTS, np.int64)
+    sketch(view, drawn, counts)
     shown = np.empty((SECTIONS, CARDS), np.int64)
-    size = np.empty(SECTIONS, np.int64)
-    down = np.empty(SECTIONS, np.int64)
-    boat = np.empty(4, np.int64)
+    copied = np.empty(COUNTS, np.int64)
+    size, down, boat = copied[:SECTIONS], copied[SECTIONS : 2 * SECTIONS], copied[2 * SECTIONS :]
     pool = next_cards(view)
     if view.phase == PLACING:
         best = -1
         best_worth = -np.inf
-        for action in range(PLACE, len(mask)):
+        for action in range(PLACE, PLACE + 8 * view.hand_size):
             if mask[action]:
-                sketch(view, shown, size, down, boat)
+                copy_sketch(drawn, counts, shown, copied)
                 put_kind(shown, size, boat, KIND[view.hand[(action - PLACE) // 8]], (action - PLACE) % 8)
                 worth = judge(shown, size, down, boat, pool, weights) + ((action - PLACE) % 8 >= SECTIONS)
                 if worth > best_worth:
                     best = action
                     best_worth = worth
         return best
-    action = first_boarding(mask)
-    if action >= 0:
-        return action
-    sketch(view, shown, size, down, boat)
-    now = rate(shown, size, down, boat, pool, weights)
+    now = rate(drawn, counts[:SECTIONS], counts[SECTIONS : 2 * SECTIONS], counts[2 * SECTIONS :], pool, weights)
     best = -1
     best_worth = now + 1e-6
     for i in range(SECTIONS):
         for j in range(SECTIONS):
             if i != j and mask[move_id(i, j)]:
-                sketch(view, shown, size, down, boat)
+                copy_sketch(drawn, counts, shown, copied)
                 carry(shown, size, i, j, move_size(view, i, j))
                 worth = judge(shown, size, down, boat, pool, weights)
                 if worth > best_worth:
@@ -226,7 +229,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     for card in range(CARDS):
         if mask[CALL + card]:
             for target in range(SECTIONS + 2):
-                sketch(view, shown, size, down, boat)
+                copy_sketch(drawn, counts, shown, copied)
                 if not put_kind(shown, size, boat, KIND[card], target):
                     continue
                 gain = judge(shown, size, down, boat, pool, weights) - now + (target >= SECTIONS)
@@ -234,18 +237,24 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
                 if worth > best_worth:
                     best = CALL + card
                     best_worth = worth
+    gains = np.empty(2 * RANKS)
     for i in range(SECTIONS):
         if mask[LETPASS + i]:
             gain = 0.0
             count = 0
+            judged = 0  # the kinds whose gain is known
             for card in range(CARDS):
                 where = view.where[card] | view.unseen_at * (view.where[card] == 0)
                 if where >> FACE_DOWN + i & 1:
-                    sketch(view, shown, size, down, boat)
-                    down[i] -= 1
-                    shown[i, size[i]] = KIND[card]
-                    size[i] += 1
-                    gain += judge(shown, size, down, boat, pool, weights) - now
+                    kind = KIND[card]
+                    if not judged >> kind & 1:
+                        judged |= 1 << kind
+                        copy_sketch(drawn, counts, shown, copied)
+                        down[i] -= 1
+                        shown[i, size[i]] = kind
+                        size[i] += 1
+                        gains[kind] = judge(shown, size, down, boat, pool, weights) - now
+                    gain += gains[kind]
                     count += 1
             worth = gain / max(count, 1) - lifebuoy * view.cost[COST_LETPASS]
             if worth > best_worth:
@@ -260,9 +269,8 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         best = PUMP
     if best >= 0:
         return best
-    sketch(view, shown, size, down, boat)
     missing = 1.0
-    share = fit_share(shown, size, down, boat, pool)
+    share = fit_share(drawn, counts[:SECTIONS], counts[SECTIONS : 2 * SECTIONS], counts[2 * SECTIONS :], pool)
     for n in range(HAND_SLOTS):
         missing *= 1 - share
         if not mask[RESCUE + n]:
@@ -274,27 +282,40 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
 
 @kernel
 def next_cards(view: Any) -> Any:
-    """How many cards of each kind may come from the stock next; from the discard pile when the stock is empty."""
-    pool = np.zeros(2 * RANKS, np.int64)
+    """What may come from the stock next, from the discard pile when it is empty: the kinds, those of two cards, how many cards."""
+    pool = np.zeros(3, np.int64)
     for card in range(CARDS):
         where = view.where[card] | view.unseen_at * (view.where[card] == 0)
         if (where >> IN_STOCK & 1) or (view.stock_size == 0 and where >> DISCARDED & 1):
-            pool[KIND[card]] += 1
+            kind = 1 << KIND[card]
+            pool[1] |= pool[0] & kind
+            pool[0] |= kind
+            pool[2] += 1
     return pool
 
 
 @kernel
-def sketch(view: Any, shown: Any, size: Any, down: Any, boat: Any) -> None:
-    """Copy the layout."""
+def sketch(view: Any, shown: Any, counts: Any) -> None:
+    """Draw the layout; ``counts`` are `size`, `down` and `boat`."""
     for i in range(SECTIONS):
-        down[i] = view.face_down[i]
-        size[i] = view.queue_size[i] - view.face_down[i]
-        for k in range(size[i]):
-            shown[i, k] = KIND[view.queue[i, view.face_down[i] + k]]
+        down = view.face_down[i]
+        counts[i] = view.queue_size[i] - down
+        counts[SECTIONS + i] = down
+        for k in range(counts[i]):
+            shown[i, k] = KIND[view.queue[i, down + k]]
         if view.front[i] == FLOODED:
-            size[i] = -1
-    for b in range(4):
-        boat[b] = view.boat[b]
+            counts[i] = -1
+    for b in range(BOATS):
+        counts[2 * SECTIONS + b] = view.boat[b]
+
+
+@kernel
+def copy_sketch(drawn: Any, counts: Any, shown: Any, copied: Any) -> None:
+    """Copy a sketch."""
+    copied[:] = counts
+    for i in range(SECTIONS):
+        for k in range(counts[i]):
+            shown[i, k] = drawn[i, k]
 
 
 @kernel
@@ -341,35 +362,58 @@ def run_of(shown: Any, size: Any, i: int) -> int:
 
 
 @kernel
+def taken_by_queues(shown: Any, size: Any, down: Any) -> int:
+    """The kinds that fit on a queue, as a set."""
+    kinds = 0
+    for i in range(SECTIONS):
+        kinds |= ACCEPTS[front_of(shown, size, down, i)]
+    return kinds
+
+
+@kernel
+def taken_by_boats(boat: Any) -> int:
+    """The kinds that a boat takes, as a set."""
+    kinds = 0
+    for b in range(BOATS):
+        if boat[b] < RANKS:
+            kinds |= 1 << b // 2 * RANKS + boat[b]
+    return kinds
+
+
+@kernel
 def judge(shown: Any, size: Any, down: Any, boat: Any, pool: Any, weights: Any) -> float:
     """The worth of a layout after the obvious free moves, cards that board included."""
     worth = 0.0
     busy = True
     while busy:
         busy = False
+        kinds = taken_by_boats(boat)
         for i in range(SECTIONS):
-            while size[i] > 0:
+            while size[i] > 0 and kinds >> shown[i, size[i] - 1] & 1:
                 kind = shown[i, size[i] - 1]
                 b = kind // RANKS * 2
                 if boat[b] != kind % RANKS:
                     b += 1
-                if boat[b] != kind % RANKS:
-                    break
                 boat[b] += 1
+                kinds = taken_by_boats(boat)
                 size[i] -= 1
                 worth += 1
                 busy = True
         if busy:
             continue
+        kinds = taken_by_queues(shown, size, down)
         for i in range(SECTIONS):
             if size[i] <= 0:
                 continue
             m = run_of(shown, size, i)
+            if not kinds >> shown[i, size[i] - m] & 1:
+                continue
             for j in range(SECTIONS):
                 front = front_of(shown, size, down, j)
                 if i == j or not ACCEPTS[front] >> shown[i, size[i] - m] & 1 or (front == EMPTY and m == size[i] + down[i]):
                     continue
                 carry(shown, size, i, j, m)
+                kinds = taken_by_queues(shown, size, down)
                 busy = True
                 break
     return worth + rate(shown, size, down, boat, pool, weights)
@@ -407,15 +451,14 @@ def blocked(shown: Any, size: Any, i: int) -> int:
 @kernel
 def fit_share(shown: Any, size: Any, down: Any, boat: Any, pool: Any) -> float:
     """The share of the next cards that fit somewhere."""
-    fitting = 0
-    for i in range(SECTIONS):
-        fitting |= ACCEPTS[front_of(shown, size, down, i)]
-    for b in range(4):
-        if boat[b] < RANKS:
-            fitting |= 1 << b // 2 * RANKS + boat[b]
-    fits = 0
-    count = 0
-    for kind in range(2 * RANKS):
-        fits += pool[kind] * (fitting >> kind & 1)
-        count += pool[kind]
-    return fits / max(count, 1)
+    fitting = taken_by_queues(shown, size, down) | taken_by_boats(boat)
+    return (count_kinds(pool[0] & fitting) + count_kinds(pool[1] & fitting)) / max(pool[2], 1)
+
+
+@kernel
+def count_kinds(kinds: int) -> int:
+    """How many kinds a set has: bits are added up in pairs, fours, bytes (Warren, Hacker's Delight, chapter 5)."""
+    kinds = kinds - (kinds >> 1 & 0x55555555)
+    kinds = (kinds & 0x33333333) + (kinds >> 2 & 0x33333333)
+    kinds = kinds + (kinds >> 4) & 0x0F0F0F0F
+    return kinds * 0x01010101 >> 24 & 0xFF
