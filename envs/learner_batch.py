@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,7 @@ class Episodes:
         return len(self.rows)
 
 
-@dataclass(frozen=True)
-class BatchStep:
+class BatchStep(NamedTuple):
     """What a step of ``n`` games gives. All arrays are fresh."""
 
     observations: NDArray[np.float32]
@@ -398,10 +397,9 @@ class LearnerBatch:
             if not count:
                 break
             self._play_opponents(self._rows[:count], self._owners[:count])
-        paid = self._earned * due
-        rewards += paid
-        self._totals += paid
-        self._earned -= paid
+        np.copyto(rewards, self._earned, where=due)
+        np.add(self._totals, self._earned, out=self._totals, where=due)
+        self._earned[due] = 0
         observations = np.empty((n, self.game.layout.size), np.float32)
         loops.look_for(states, self._actors, self._masks, observations)
         return BatchStep(observations, self._masks.copy(), rewards, terminated, truncated, self._merge(ended))

@@ -169,7 +169,8 @@ class Game(ABC):
 
     def allocate(self, count: int) -> NDArray[Any]:
         """``count`` zeroed records, in an array fit for the kernels."""
-        states = np.zeros(count, self.dtype)
+        # Zeroed bytes: NumPy makes an array of a structured type four times slower.
+        states = np.ndarray(count, self.dtype, np.zeros(count * self.dtype.itemsize, np.uint8))
         return states.view(np.recarray) if JIT_DISABLED else states
 
     def copy(self, states: NDArray[Any]) -> NDArray[Any]:
