@@ -40,7 +40,9 @@ from ...envs.core.jit import kernel
 from ..parameters import Parameter
 
 SIMPLE, CALL_PUMP, STRONG = 1, 2, 3
-COUNTS = 2 * SECTIONS + BOATS
+# Where the numbers of a sketch lie, see below.
+SIZE, DOWN, RUNS, BOAT, COUNTS = 0, SECTIONS, 2 * SECTIONS, 3 * SECTIONS, 3 * SECTIONS + BOATS
+BELOW = np.append(WANTS, [-1, -1])  # of EMPTY and FLOODED too
 
 # The strong agent's numbers. It counts in the layout that the obvious free moves would lead to, where a rescued card counts 1; a command is
 # worth what it gains less its cost in lifebuoys, and is given if that is more than nothing. The first ten were fitted by evolution of the
@@ -178,9 +180,10 @@ def simple_place(view: Any, mask: Any) -> int:
     return best
 
 
-# The strong agent works on a sketch of the layout: shown[i, :] the kinds of the open cards of queue i, back to front, `size` how many, -1
-# for a flooded section; `down` the face-down cards; `boat` the top ranks. A queue without open cards but with face-down ones is closed:
-# its front is not known yet. The layout as it stands is drawn once and copied for every candidate.
+# The strong agent works on a sketch of the layout: shown[i, 1:] the kinds of the open cards of queue i, back to front, `size` how many,
+# `run` how many of them are its front run, `down` the face-down cards; `boat` the top ranks. shown[i, 0] is the front of a queue without
+# open cards: EMPTY or FLOODED, and like a flooded one a queue with face-down cards takes nothing: its front is not known yet. The layout
+# as it stands is drawn once and copied for every candidate.
 
 
 @kernel
@@ -189,12 +192,11 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     action = first_boarding(mask)
     if action >= 0:
         return action
-    drawn = np.empty((SECTIONS, CARDS), np.int64)
-    counts = np.empty(COUNTS, np.int64)
+    sketches = np.empty((2, SECTIONS, CARDS + 1), np.int64)
+    numbers = np.empty((2, COUNTS), np.int64)
+    drawn, counts = sketches[0], numbers[0]
     sketch(view, drawn, counts)
-    shown = np.empty((SECTIONS, CARDS), np.int64)
-    copied = np.empty(COUNTS, np.int64)
-    size, down, boat = copied[:SECTIONS], copied[SECTIONS : 2 * SECTIONS], copied[2 * SECTIONS :]
+    shown, copied = sketches[1], numbers[1]
     pool = next_cards(view)
     if view.phase == PLACING:
         best = -1
@@ -202,21 +204,21 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         for action in range(PLACE, PLACE + 8 * view.hand_size):
             if mask[action]:
                 copy_sketch(drawn, counts, shown, copied)
-                put_kind(shown, size, boat, KIND[view.hand[(action - PLACE) // 8]], (action - PLACE) % 8)
-                worth = judge(shown, size, down, boat, pool, weights) + ((action - PLACE) % 8 >= SECTIONS)
+                put_kind(shown, copied, KIND[view.hand[(action - PLACE) // 8]], (action - PLACE) % 8)
+                worth = judge(shown, copied, pool, weights) + ((action - PLACE) % 8 >= SECTIONS)
                 if worth > best_worth:
                     best = action
                     best_worth = worth
         return best
-    now = rate(drawn, counts[:SECTIONS], counts[SECTIONS : 2 * SECTIONS], counts[2 * SECTIONS :], pool, weights)
+    now = rate(drawn, counts, pool, weights)
     best = -1
     best_worth = now + 1e-6
     for i in range(SECTIONS):
         for j in range(SECTIONS):
             if i != j and mask[move_id(i, j)]:
                 copy_sketch(drawn, counts, shown, copied)
-                carry(shown, size, i, j, move_size(view, i, j))
-                worth = judge(shown, size, down, boat, pool, weights)
+                carry(shown, copied, i, j, move_size(view, i, j))
+                worth = judge(shown, copied, pool, weights)
                 if worth > best_worth:
                     best = move_id(i, j)
                     best_worth = worth
@@ -230,9 +232,9 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         if mask[CALL + card]:
             for target in range(SECTIONS + 2):
                 copy_sketch(drawn, counts, shown, copied)
-                if not put_kind(shown, size, boat, KIND[card], target):
+                if not put_kind(shown, copied, KIND[card], target):
                     continue
-                gain = judge(shown, size, down, boat, pool, weights) - now + (target >= SECTIONS)
+                gain = judge(shown, copied, pool, weights) - now + (target >= SECTIONS)
                 worth = gain - lifebuoy * view.cost[COST_CALL]
                 if worth > best_worth:
                     best = CALL + card
@@ -250,10 +252,8 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
                     if not judged >> kind & 1:
                         judged |= 1 << kind
                         copy_sketch(drawn, counts, shown, copied)
-                        down[i] -= 1
-                        shown[i, size[i]] = kind
-                        size[i] += 1
-                        gains[kind] = judge(shown, size, down, boat, pool, weights) - now
+                        turn_up(shown, copied, i, kind)
+                        gains[kind] = judge(shown, copied, pool, weights) - now
                     gain += gains[kind]
                     count += 1
             worth = gain / max(count, 1) - lifebuoy * view.cost[COST_LETPASS]
@@ -270,7 +270,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     if best >= 0:
         return best
     missing = 1.0
-    share = fit_share(drawn, counts[:SECTIONS], counts[SECTIONS : 2 * SECTIONS], counts[2 * SECTIONS :], pool)
+    share = fit_share(drawn, counts, pool)
     for n in range(HAND_SLOTS):
         missing *= 1 - share
         if not mask[RESCUE + n]:
@@ -296,17 +296,18 @@ def next_cards(view: Any) -> Any:
 
 @kernel
 def sketch(view: Any, shown: Any, counts: Any) -> None:
-    """Draw the layout; ``counts`` are `size`, `down` and `boat`."""
+    """Draw the layout; ``counts`` are `size`, `down`, `run` and `boat`."""
     for i in range(SECTIONS):
         down = view.face_down[i]
-        counts[i] = view.queue_size[i] - down
-        counts[SECTIONS + i] = down
-        for k in range(counts[i]):
-            shown[i, k] = KIND[view.queue[i, down + k]]
-        if view.front[i] == FLOODED:
-            counts[i] = -1
+        size = view.queue_size[i] - down
+        shown[i, 0] = EMPTY if down == 0 and view.front[i] != FLOODED else FLOODED
+        for k in range(size):
+            shown[i, 1 + k] = KIND[view.queue[i, down + k]]
+        counts[SIZE + i] = size
+        counts[DOWN + i] = down
+        counts[RUNS + i] = view.run[i]
     for b in range(BOATS):
-        counts[2 * SECTIONS + b] = view.boat[b]
+        counts[BOAT + b] = view.boat[b]
 
 
 @kernel
@@ -314,144 +315,157 @@ def copy_sketch(drawn: Any, counts: Any, shown: Any, copied: Any) -> None:
     """Copy a sketch."""
     copied[:] = counts
     for i in range(SECTIONS):
-        for k in range(counts[i]):
+        for k in range(counts[SIZE + i] + 1):
             shown[i, k] = drawn[i, k]
 
 
 @kernel
-def front_of(shown: Any, size: Any, down: Any, i: int) -> int:
-    """The front as the rules have it; a closed queue takes nothing, like a flooded section."""
-    if size[i] > 0:
-        return shown[i, size[i] - 1]
-    return EMPTY if size[i] == 0 and down[i] == 0 else FLOODED
+def add_kind(shown: Any, counts: Any, i: int, kind: int) -> None:
+    """A card becomes the front of queue i."""
+    fits = BELOW[shown[i, counts[SIZE + i]]] == kind
+    counts[SIZE + i] += 1
+    shown[i, counts[SIZE + i]] = kind
+    counts[RUNS + i] = counts[RUNS + i] + 1 if fits else 1
 
 
 @kernel
-def put_kind(shown: Any, size: Any, boat: Any, kind: int, target: int) -> bool:
+def turn_up(shown: Any, counts: Any, i: int, kind: int) -> None:
+    """The frontmost face-down card of queue i becomes its front and turns out to be of a kind."""
+    counts[DOWN + i] -= 1
+    if counts[DOWN + i] == 0:
+        shown[i, 0] = EMPTY
+    add_kind(shown, counts, i, kind)
+
+
+@kernel
+def put_kind(shown: Any, counts: Any, kind: int, target: int) -> bool:
     """Put a card on a queue (0 .. 5) or into a boat of its colour (6, 7) if it fits there."""
     if target >= SECTIONS:
         b = kind // RANKS * 2 + target - SECTIONS
-        if boat[b] != kind % RANKS:
+        if counts[BOAT + b] != kind % RANKS:
             return False
-        boat[b] += 1
+        counts[BOAT + b] += 1
         return True
-    front = shown[target, size[target] - 1] if size[target] > 0 else EMPTY
-    if size[target] < 0 or not ACCEPTS[front] >> kind & 1:
+    if not ACCEPTS[shown[target, counts[SIZE + target]]] >> kind & 1:
         return False
-    shown[target, size[target]] = kind
-    size[target] += 1
+    add_kind(shown, counts, target, kind)
     return True
 
 
 @kernel
-def carry(shown: Any, size: Any, i: int, j: int, m: int) -> None:
+def remove_kinds(shown: Any, counts: Any, i: int, m: int) -> None:
+    """The m front cards of queue i, all of its front run, have gone."""
+    counts[SIZE + i] -= m
+    counts[RUNS + i] -= m
+    size = counts[SIZE + i]
+    if size > 0 and counts[RUNS + i] == 0:
+        run = 1
+        while BELOW[shown[i, size - run]] == shown[i, size - run + 1]:
+            run += 1
+        counts[RUNS + i] = run
+
+
+@kernel
+def carry(shown: Any, counts: Any, i: int, j: int, m: int) -> None:
     """Move the m front cards of queue i to queue j."""
-    size[i] -= m
+    first = counts[SIZE + i] - m + 1
     for k in range(m):
-        shown[j, size[j]] = shown[i, size[i] + k]
-        size[j] += 1
+        add_kind(shown, counts, j, shown[i, first + k])
+    remove_kinds(shown, counts, i, m)
 
 
 @kernel
-def run_of(shown: Any, size: Any, i: int) -> int:
-    """Length of the front run of a queue that has open cards."""
-    m = 1
-    while m < size[i] and WANTS[shown[i, size[i] - m - 1]] == shown[i, size[i] - m]:
-        m += 1
-    return m
-
-
-@kernel
-def taken_by_queues(shown: Any, size: Any, down: Any) -> int:
+def taken_by_queues(shown: Any, counts: Any) -> int:
     """The kinds that fit on a queue, as a set."""
     kinds = 0
     for i in range(SECTIONS):
-        kinds |= ACCEPTS[front_of(shown, size, down, i)]
+        kinds |= ACCEPTS[shown[i, counts[SIZE + i]]]
     return kinds
 
 
 @kernel
-def taken_by_boats(boat: Any) -> int:
+def taken_by_boats(counts: Any) -> int:
     """The kinds that a boat takes, as a set."""
-    kinds = 0
-    for b in range(BOATS):
-        if boat[b] < RANKS:
-            kinds |= 1 << b // 2 * RANKS + boat[b]
-    return kinds
+    red = 1 << counts[BOAT] | 1 << counts[BOAT + 1]
+    black = 1 << counts[BOAT + 2] | 1 << counts[BOAT + 3]
+    return (red & 0x1FFF) | (black & 0x1FFF) << RANKS
 
 
 @kernel
-def judge(shown: Any, size: Any, down: Any, boat: Any, pool: Any, weights: Any) -> float:
+def judge(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
     """The worth of a layout after the obvious free moves, cards that board included."""
     worth = 0.0
     busy = True
     while busy:
         busy = False
-        kinds = taken_by_boats(boat)
+        kinds = taken_by_boats(counts)
         for i in range(SECTIONS):
-            while size[i] > 0 and kinds >> shown[i, size[i] - 1] & 1:
-                kind = shown[i, size[i] - 1]
+            kind = shown[i, counts[SIZE + i]]
+            while kinds >> kind & 1:
                 b = kind // RANKS * 2
-                if boat[b] != kind % RANKS:
+                if counts[BOAT + b] != kind % RANKS:
                     b += 1
-                boat[b] += 1
-                kinds = taken_by_boats(boat)
-                size[i] -= 1
+                counts[BOAT + b] += 1
+                kinds = taken_by_boats(counts)
+                remove_kinds(shown, counts, i, 1)
+                kind = shown[i, counts[SIZE + i]]
                 worth += 1
                 busy = True
         if busy:
             continue
-        kinds = taken_by_queues(shown, size, down)
+        kinds = taken_by_queues(shown, counts)
         for i in range(SECTIONS):
-            if size[i] <= 0:
-                continue
-            m = run_of(shown, size, i)
-            if not kinds >> shown[i, size[i] - m] & 1:
+            size = counts[SIZE + i]
+            m = counts[RUNS + i]
+            if size == 0 or not kinds >> shown[i, size - m + 1] & 1:
                 continue
             for j in range(SECTIONS):
-                front = front_of(shown, size, down, j)
-                if i == j or not ACCEPTS[front] >> shown[i, size[i] - m] & 1 or (front == EMPTY and m == size[i] + down[i]):
+                front = shown[j, counts[SIZE + j]]
+                whole = m == size + counts[DOWN + i]
+                if i == j or not ACCEPTS[front] >> shown[i, size - m + 1] & 1 or (front == EMPTY and whole):
                     continue
-                carry(shown, size, i, j, m)
-                kinds = taken_by_queues(shown, size, down)
+                carry(shown, counts, i, j, m)
+                kinds = taken_by_queues(shown, counts)
                 busy = True
                 break
-    return worth + rate(shown, size, down, boat, pool, weights)
+    return worth + rate(shown, counts, pool, weights)
 
 
 @kernel
-def rate(shown: Any, size: Any, down: Any, boat: Any, pool: Any, weights: Any) -> float:
+def rate(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
     """The worth of a layout as it stands."""
     worth = 0.0
     for i in range(SECTIONS):
-        if size[i] == 0 and down[i] > 0:
-            worth += weights[TURN_UP] + (weights[CLEARED] if down[i] == 1 else 0)
-        elif size[i] == 0:
-            worth += weights[VACANT]
-        elif size[i] > 0:
-            worth += weights[RUN] * (run_of(shown, size, i) - 1) + weights[HIDDEN] * down[i] * size[i]
+        size = counts[SIZE + i]
+        down = counts[DOWN + i]
+        if size > 0:
+            worth += weights[RUN] * (counts[RUNS + i] - 1) + weights[HIDDEN] * down * size
             if weights[BLOCKED] != 0:
-                worth += weights[BLOCKED] * blocked(shown, size, i)
-    return worth + weights[CHANCE] * (1 - (1 - fit_share(shown, size, down, boat, pool)) ** HAND_SLOTS)
+                worth += weights[BLOCKED] * blocked(shown[i, 1:], size)
+        elif down > 0:
+            worth += weights[TURN_UP] + (weights[CLEARED] if down == 1 else 0)
+        elif shown[i, 0] == EMPTY:
+            worth += weights[VACANT]
+    return worth + weights[CHANCE] * (1 - (1 - fit_share(shown, counts, pool)) ** HAND_SLOTS)
 
 
 @kernel
-def blocked(shown: Any, size: Any, i: int) -> int:
+def blocked(cards: Any, size: int) -> int:
     """Open cards of a queue in front of a lower one of their colour: they cannot board before it does."""
     count = 0
     lowest = np.full(2, RANKS, np.int64)  # behind, by colour
-    for k in range(size[i]):
-        colour = shown[i, k] // RANKS
-        rank = shown[i, k] % RANKS
+    for k in range(size):
+        colour = cards[k] // RANKS
+        rank = cards[k] % RANKS
         count += rank > lowest[colour]
         lowest[colour] = min(lowest[colour], rank)
     return count
 
 
 @kernel
-def fit_share(shown: Any, size: Any, down: Any, boat: Any, pool: Any) -> float:
+def fit_share(shown: Any, counts: Any, pool: Any) -> float:
     """The share of the next cards that fit somewhere."""
-    fitting = taken_by_queues(shown, size, down) | taken_by_boats(boat)
+    fitting = taken_by_queues(shown, counts) | taken_by_boats(counts)
     return (count_kinds(pool[0] & fitting) + count_kinds(pool[1] & fitting)) / max(pool[2], 1)
 
 
