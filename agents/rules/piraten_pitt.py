@@ -193,22 +193,31 @@ def walk(view: Any, mask: Any, params: Any) -> int:
             if measured == goal or known == -1:
                 measure_around(view, measured, params, steps)
         known |= 1 << goal
-        for left in range(wanted + 1):
-            if left & ~wanted:
-                continue
-            for h in range(GEMS):
-                if not ((wanted & ~left) >> h) & 1:
-                    continue
-                node = view.hideout[h]
-                least = steps[GEMS, node] if left == 0 else FAR
-                for following in range(GEMS):
-                    if (left >> following) & 1:
-                        least = min(least, steps[following, node] + tour[left ^ (1 << following), following])
-                tour[left, h] = least
-                onward[h] = least  # at last with all others left
+        tours_around(view, wanted, steps, tour)
+        for h in range(GEMS):
+            onward[h] = tour[wanted & ~(1 << h), h]
         best = shortest(view, mask, wanted, steps, onward, params)
         goal = find_doubt(view, best, wanted, steps, tour, onward, known)
     return best
+
+
+@kernel
+def tours_around(view: Any, wanted: int, steps: Any, tour: Any) -> None:
+    """``tour[left, h]``: steps from hideout h over those of the bit set ``left``, all wanted ones, into the bay."""
+    leg = np.empty((GEMS, GEMS))
+    for h in range(GEMS):
+        tour[0, h] = steps[GEMS, view.hideout[h]]
+        for following in range(GEMS):
+            leg[following, h] = steps[following, view.hideout[h]]
+    for left in range(1, wanted + 1):
+        if left & ~wanted:
+            continue
+        tour[left] = FAR
+        for following in range(GEMS):
+            if (left >> following) & 1:
+                rest = tour[left ^ (1 << following), following]
+                for h in range(GEMS):
+                    tour[left, h] = min(tour[left, h], leg[following, h] + rest)
 
 
 @kernel
