@@ -5,6 +5,7 @@ Every measurement is taken ``repeats`` times, ours and the peers' in turn, and i
 
 import subprocess
 import sys
+from itertools import count
 from statistics import median
 from typing import Any
 
@@ -14,11 +15,13 @@ from ..agents import RandomAgent, default_agent, make_agent
 from ..envs import DeckhandAEC, LearnerEnv
 from ..envs.core import Game, Position
 from ..envs.learner_batch import LearnerBatch
+from .evaluation import evaluate
 from .peers import PEER_PACKAGES, Measure, counted, installed_peers
 from .progress import Report
 from .versions import TRAINING_PACKAGES, machine, versions
 
 BATCH_GAMES = 64
+EVALUATION_DEALS = 1000
 PPO_GAMES = 256
 PPO_STEPS = 32
 
@@ -48,6 +51,23 @@ def batch(game: Game, num_players: int) -> Measure:
                 loops.restart_finished(states, template, seeds, games)
                 loops.look(states, masks, observations, movers)
             return 20 * n
+
+        return counted(run, seconds)
+
+    return measure
+
+
+def evaluation(game: Game, num_players: int) -> Measure:
+    """``deckhand evaluate`` of the game's baseline against itself (in cooperative games: beside itself), intervals included."""
+
+    def measure(seconds: float) -> float:
+        agents = [make_agent(game, default_agent(game)) for _ in range(2)]
+        # Never the same number of deals twice in a row: what the bootstrap drew for one evaluation would serve the next.
+        deals = (EVALUATION_DEALS + k % 2 for k in count())
+
+        def run() -> int:
+            found = evaluate(game, agents[0], agents[1:], num_players=num_players, options={}, deals=next(deals), seed=1)
+            return found.decisions
 
         return counted(run, seconds)
 
@@ -177,6 +197,7 @@ def run(
     for game in games:
         n = game.min_players
         ours[f"{game.name}/batch"] = (batch(game, n), ("openspiel/crazy_eights", "openspiel/solitaire", "rlcard/uno"))
+        ours[f"{game.name}/evaluation"] = (evaluation(game, n), (f"{game.name}/batch",))
         ours[f"{game.name}/aec"] = (aec(game, n), ("pettingzoo/leduc_holdem", "rlcard/uno"))
         ours[f"{game.name}/gymnasium"] = (gymnasium(game, n), ("pettingzoo/leduc_holdem", "openspiel/solitaire", "rlcard/uno"))
         ours[f"{game.name}/clone"] = (clone(game, n), ())

@@ -22,6 +22,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Measure decisions per second, with ratios to other libraries measured in the same run.
 
+        'batch' plays random actions, 'evaluation' the game's baseline agent against itself; its ratio is to the batch.
+
         The peers are measured when they are installed: pip install 'deckhand-rl[bench]'.
 
         Example: deckhand bench flotsam_fight --seconds 2 --json bench.json
@@ -30,6 +32,7 @@ def register(app: typer.Typer) -> None:
         from ...envs.core.files import json_text, writing
         from .. import bench as measuring
         from ..progress import progress_bar
+        from ..statistics import number_text
 
         if not 0.05 <= seconds <= 3600:
             raise OptionError(f"seconds cannot be {seconds}: it must be from 0.05 to 3600")
@@ -43,10 +46,10 @@ def register(app: typer.Typer) -> None:
             if json_out:
                 json_out.write(json_text(report))
         table = Table(title=f"decisions per second, median of {repeats} x {seconds:g} s")
-        for column in ("", "per second", "ratios to peers of this run"):
+        for column in ("", "per second", "ratios in this run"):
             table.add_column(column, justify="right" if column == "per second" else "left")
         for row in report["results"]:
-            ratios = "   ".join(f"{ratio:,.1f} x {peer}" for peer, ratio in row["ratios"].items())
+            ratios = "   ".join(f"{number_text(ratio)} x {peer}" for peer, ratio in row["ratios"].items())
             if row["name"].endswith("/clone"):
                 ratios = f"{1e6 / row['per_second']:.1f} µs a copy"
             table.add_row(row["name"], f"{row['per_second']:,.0f}", ratios)
