@@ -87,7 +87,8 @@ def _draw(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     together = max(1, DRAWN_AT_ONCE // units)
     for first in range(0, resamples, together):
         count = min(together, resamples - first)
-        drawn = rng.integers(units, size=(count, units)) + units * np.arange(count)[:, None]
+        drawn = rng.integers(units, size=(count, units))
+        drawn += units * np.arange(count)[:, None]
         yield np.bincount(drawn.ravel(), minlength=count * units).reshape(count, units)
 
 

@@ -142,6 +142,8 @@ def measure(view: Any, start: int, blocked: int, wanted: int, steps: Any) -> flo
     """
     queue = np.empty(MAX_NODES, np.int64)
     steps[:] = FAR
+    if start == blocked:
+        return FAR
     steps[start] = 0
     queue[0] = start
     head = 0
@@ -225,9 +227,7 @@ def measure_around(view: Any, goal: int, params: Any, steps: Any) -> None:
     """Write the steps from every node to hideout ``goal`` (GEMS: to the bay) around the pirate, the detour behind him included."""
     home = view.hideout[goal] if goal < GEMS else view.bay
     row = steps[goal]
-    row[:] = FAR
-    if home != view.pirate:
-        measure(view, home, view.pirate, 0, row)
+    measure(view, home, view.pirate, 0, row)
     for node in range(view.nodes):
         if row[node] == FAR:
             row[node] = view.steps[goal, node] + params[DETOUR]
