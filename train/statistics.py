@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
 
 CONFIDENCE = 0.95
 """Of every interval that the project reports."""
 Z = float(norm.ppf((1 + CONFIDENCE) / 2))
 """Half the width of a normal interval, in standard errors."""
-RESAMPLES = 2000
+RESAMPLES = 1000
 DRAWN_AT_ONCE = 1 << 14
 """Units: as much as stays in the processor's cache."""
 KEPT_DRAWS = 1 << 24
@@ -47,9 +47,12 @@ class Figure:
 
 
 def wilson(successes: int, trials: int) -> Figure:
-    """A proportion of independent trials with Wilson's score interval."""
-    interval = binomtest(successes, trials).proportion_ci(CONFIDENCE, method="wilson")
-    return Figure(successes / trials, float(interval.low), float(interval.high))
+    """A proportion of independent trials with the score interval of Wilson (1927)."""
+    # As scipy's binomtest(...).proportion_ci(method="wilson"), which takes a millisecond for a p-value that nobody asked for.
+    mean, spread = successes / trials, Z**2 / trials
+    centre = (mean + spread / 2) / (1 + spread)
+    half = sqrt(spread * mean * (1 - mean) + spread**2 / 4) / (1 + spread)
+    return Figure(mean, max(centre - half, 0.0) if successes else 0.0, min(centre + half, 1.0) if successes < trials else 1.0)
 
 
 def bootstrap(columns: ArrayLike, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0) -> list[Figure]:
