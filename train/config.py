@@ -3,7 +3,7 @@
 This module has what all kinds share (:func:`load_kind`) and the configurations of training (:func:`load_config`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -242,13 +242,19 @@ def _variants(label: str, config: TrainConfig) -> dict[str, TrainConfig]:
         where = f"{label}: variants.{name}"
         if name.lower() in FILES_BESIDE_VARIANTS:
             raise ConfigError(f"{where}: a variant cannot be called {name!r}: the run folder has a file of this name")
-        values = config.model_dump() | {"name": name, "variants": {}}
-        for key, value in changes.items():
+        for key in changes:
             if key in ("name", "runs", "variants"):
                 raise ConfigError(f"{where}: {key} cannot differ between variants")
-            _set(where, values, key, value)
-        found[name] = check_config(TrainConfig, where, values)
+        found[name] = change_config(where, config, {"name": name, "variants": {}, **changes})
     return found
+
+
+def change_config(label: str, config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
+    """The configuration with other values, ``{"ppo.gamma": 0.9}``; ``label`` is what errors call it."""
+    values = config.model_dump()
+    for key, value in changes.items():
+        _set(label, values, key, value)
+    return check_config(TrainConfig, label, values)
 
 
 def dump_config(config: Config) -> str:
@@ -300,6 +306,8 @@ def _section(kind: type[Config], path: Sequence[str]) -> type[Section]:
     """The section at a key's path."""
     section: Any = kind
     for part in path:
+        if part not in section.model_fields:
+            continue  # a name in a dictionary of sections
         annotation = section.model_fields[part].annotation
         section = next((a for a in get_args(annotation) if isinstance(a, type) and issubclass(a, Section)), annotation)
     return section
