@@ -51,6 +51,6 @@ def require_training() -> None:
     """:class:`DeckhandError` that says how to install what training needs, where it is missing."""
     from ...envs.core import DeckhandError
 
-    missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "cma", "filelock") if find_spec(name) is None]
+    missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "cma", "optuna", "filelock") if find_spec(name) is None]
     if missing:
         raise DeckhandError(f"training needs {', '.join(missing)}: pip install 'deckhand-rl[train]'")
