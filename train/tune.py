@@ -428,6 +428,10 @@ class Tune:
             places: Sequence[Any] = [t.params[key] for t in complete]
             if values.choices is None:
                 axes.set(xscale="log" if values.log else "linear", xlim=values.ends)
+                if values.log:
+                    ticks = np.geomspace(*values.ends, 4)
+                    axes.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
+                    axes.set_xticks([], minor=True)
             else:
                 texts = [_text(c) for c in values.choices]
                 places = [texts.index(p) for p in places]
