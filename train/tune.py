@@ -429,7 +429,8 @@ class Tune:
             if values.choices is None:
                 axes.set(xscale="log" if values.log else "linear", xlim=values.ends)
                 if values.log:
-                    ticks = np.geomspace(*values.ends, 4)
+                    low, high = values.ends
+                    ticks = np.geomspace(low, high, 4)
                     axes.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
                     axes.set_xticks([], minor=True)
             else:
