@@ -88,7 +88,7 @@ def test_flat_search_takes_the_action_with_the_best_mean_over_common_worlds():
     seat = position.to_move
     search = FlatSearch(game, Budget(worlds), low, caution=0)
     search.reset(seed)
-    chosen = act(search, position)
+    (chosen,), (values,) = search.act_and_judge(show_turns(game, position.states, ROW, search))
     world_stream = int(np.random.default_rng(seed).integers(2**53, size=1)[0])
     returns = {}
     for w in range(worlds):
@@ -103,6 +103,9 @@ def test_flat_search_takes_the_action_with_the_best_mean_over_common_worlds():
     best = max(means.values())
     assert means[chosen] == pytest.approx(best)
     assert search.stats.simulations == worlds
+    likeliest = act(low, position)
+    for action, value in enumerate(values):
+        assert value == pytest.approx(means[action] - means[likeliest] if action in means else 0)
 
 
 @compiled
@@ -217,7 +220,7 @@ def test_rollouts_of_a_policy_are_its_own_games(worlds):
     seat = position.to_move
     search = FlatSearch(game, Budget(worlds), policy, caution=0)
     search.reset(seed)
-    chosen = act(search, position)
+    (chosen,), (values,) = search.act_and_judge(show_turns(game, position.states, ROW, search))
     world_stream = int(np.random.default_rng(seed).integers(2**53, size=1)[0])
     returns = {}
     decisions = 0

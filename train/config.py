@@ -112,9 +112,9 @@ class Opponents(Section):
 
 
 class Budget(Section):
-    """When training ends."""
+    """When training ends; 0 steps are for a warm start alone."""
 
-    steps: Steps
+    steps: Annotated[int, Field(ge=0, le=MAX_SEED)]
     minutes: Annotated[float, Field(gt=0)] | None = None
 
 
@@ -329,6 +329,8 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
     check("options", lambda: game.parse_options(config.options))
     for name in config.opponents.agents:
         check("opponents.agents", partial(make_agent, game, name))
+    if config.budget.steps == 0 and not config.warm_start:
+        raise ConfigError(f"{label}: budget.steps cannot be 0: without a warm start there is nothing to train")
     if config.warm_start:
         check("warm_start.agent", partial(make_agent, game, config.warm_start.agent))
     for name in config.evaluation.against:

@@ -3,7 +3,7 @@
 In the first rollout the agent plays the learner's seat in every game, in the last in none; the share falls in a straight line, and the
 network plays the rest. Whoever plays, the agent says what it would have done, and that is what the actor learns: so it learns it in the
 positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the last rollout the
-networks learn from them in several passes. The critic learns the returns.
+actor learns from them in several passes. The critic learns the returns, of which every pass more would teach it the noise.
 
 Of a flat search the actor learns more than what it would have done: for every action a probability proportional to exp(what the action
 returned / temperature). So the chance in a few worlds averages out over many positions, and the network ends up stronger than the agent
@@ -57,7 +57,7 @@ class Imitation:
     def run_round(self, k: int) -> dict[str, float]:
         """Round ``k``, counted from 0.
 
-        Returns ``loss`` (cross-entropy beyond that of the targets themselves, nats) and ``value_loss``; of a round that collects also
+        Returns ``loss`` (cross-entropy beyond that of the targets themselves, nats); of a round that collects also ``value_loss`` and
         ``agreement``: how often the network's own draw was what the agent would have done.
         """
         settings = self.settings
@@ -67,10 +67,11 @@ class Imitation:
             save_file(collected, self.folder / f"{k:04d}.safetensors")
             self._keep(collected)
             samples = np.random.default_rng(k).integers(self._used, size=len(collected["returns"]))
-            return {"agreement": agreement, **self._learn(samples, settings.learning_rate.start, settings.learning_rate.start)}
+            loss, value_loss = self._learn(samples, settings.learning_rate.start, settings.learning_rate.start, self.ppo.vf_coef)
+            return {"agreement": agreement, "loss": loss, "value_loss": value_loss}
         done = (k - self.rollouts) / settings.epochs
-        rates = [settings.learning_rate.at(share) for share in (done, done + 1 / settings.epochs)]
-        return self._learn(np.random.default_rng(k).permutation(self._used), *rates)
+        first, last = settings.learning_rate.at(done), settings.learning_rate.at(done + 1 / settings.epochs)
+        return {"loss": self._learn(np.random.default_rng(k).permutation(self._used), first, last, value_coef=0.0)[0]}
 
     def _keep(self, collected: dict[str, NDArray[Any]]) -> None:
         end = self._used + len(collected["returns"])
@@ -78,8 +79,8 @@ class Imitation:
             array[self._used : end] = collected[name]
         self._used = end
 
-    def _learn(self, samples: NDArray[np.int64], first_rate: float, last_rate: float) -> dict[str, float]:
-        """One pass over the rows ``samples``; the learning rate moves in a straight line."""
+    def _learn(self, samples: NDArray[np.int64], first_rate: float, last_rate: float, value_coef: float) -> tuple[float, float]:
+        """One pass over the rows ``samples``, the learning rate moving in a straight line: the mean losses of actor and critic."""
         policy: Any = self.ppo.policy
         policy.set_training_mode(True)
         size = min(self.settings.batch_size, len(samples))
@@ -96,12 +97,12 @@ class Imitation:
             loss = nn.functional.kl_div(log_probs, targets, reduction="batchmean")
             value_loss = nn.functional.mse_loss(policy.value_net(vf).flatten(), torch.from_numpy(self._data["returns"][rows]))
             policy.optimizer.zero_grad()
-            (loss + self.ppo.vf_coef * value_loss).backward()  # type: ignore[no-untyped-call]
+            (loss + value_coef * value_loss).backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(policy.parameters(), self.ppo.max_grad_norm)
             policy.optimizer.step()
             losses.append((loss.item(), value_loss.item()))
         mean = np.mean(losses, axis=0)
-        return {"loss": float(mean[0]), "value_loss": float(mean[1])}
+        return float(mean[0]), float(mean[1])
 
     def _collect(self, led: int) -> tuple[dict[str, NDArray[Any]], float]:
         """One rollout, the agent playing the first ``led`` games: the rows to keep, and the agreement."""

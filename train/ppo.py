@@ -135,6 +135,7 @@ class Trainer(BaseCallback):
             self.seconds = time.monotonic() - self._started
             self._save_checkpoint()
         shutil.rmtree(warm_up.folder, ignore_errors=True)
+        self.warm_up = None  # with all its decisions
 
     # The hooks of SB3, in the order in which it calls them.
 
@@ -382,7 +383,13 @@ class _Display:
 
     def __init__(self, console: Console, steps: int) -> None:
         self.console = console
-        columns = TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}")
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[text]}"),
+        )
         self.bar = Progress(*columns, console=console, disable=not console.is_terminal)
         self.task = self.bar.add_task("training", total=steps, text="")
         self.total = steps
@@ -402,9 +409,10 @@ class _Display:
         """The end of a round before the first step; the last one stays on the screen."""
         own = {key.removeprefix("warm_start/"): value for key, value in values.items() if key.startswith("warm_start/")}
         text = ", ".join(f"{key.replace('_', ' ')} {value:.3f}" for key, value in own.items())
-        self.bar.update(self.task, text=f"warm start {done}/{rounds}: {text}")
+        self.bar.update(self.task, description="warm start", total=rounds, completed=done, text=text)
         if done == rounds:
-            self.say(f"warm start {rounds} rounds: {text}")
+            self.bar.update(self.task, description="training", total=self.total, completed=0, text="")
+            self.say(f"warm start, {rounds} rounds: {text}")
 
     def show_progress(self, steps: int) -> None:
         """Within a rollout, which takes long where opponents search."""
