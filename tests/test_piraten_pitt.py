@@ -706,7 +706,7 @@ def test_knowledge_is_shown_only_with_memory_features():
 def events_of(p, chest, seat):
     """What a seat is shown of the past of a chest, newest first."""
     rows = LAYOUT.unpack(p.observation(seat))["events"][(chest - seat) % p.num_players]
-    return [("stow" if stow else "show" if show else "turn" if turn else "unload") for stow, show, turn, axis, *_ in rows if axis]
+    return [{-1: "stow", 1: "show"}.get(int(kind), "turn" if turn else "unload") for _, kind, turn, axis, *_ in rows if axis]
 
 
 def show_empty(p):
@@ -751,9 +751,9 @@ def test_what_an_event_says():
     assert np.allclose(turn, [0, 0, 1, 1, 0, 1])  # axis 0 by 3: the other side, axis 1; the actor sits left of the owner by 3 places
     play(p, "show 1")
     show = LAYOUT.unpack(p.observation(0))["events"][1, 0]
-    assert np.allclose(show, [0, 1, 0, 1, 0.6, 1 / 3])
+    assert np.allclose(show, [-1, 1, 0, 1, 0.6, 1 / 3])
     p = play(roll(put(load(new(), 1, 3, 0), "m3", s1="r16"), 1, 1), "move h4", "stow 0")
-    assert np.allclose(LAYOUT.unpack(p.observation(3))["events"][2, 0], [-1, 0, 0, -1, 0.6, 2 / 3])
+    assert np.allclose(LAYOUT.unpack(p.observation(3))["events"][2, 0], [-1, -1, 0, -1, 0.6, 2 / 3])
 
 
 @pytest.mark.needs_jit
@@ -764,8 +764,8 @@ def test_the_last_events_tell_where_the_pile_is():
     def look(p):
         nonlocal seen
         if p.phase == "show":
-            (_, _, turn, *_), (stow, show, *_), *_ = LAYOUT.unpack(p.observation(p.to_move))["events"][0]
-            pile = (stow - show) * (-turn)
+            (_, _, turn, *_), (side, *_), *_ = LAYOUT.unpack(p.observation(p.to_move))["events"][0]
+            pile = side * (-turn)
             assert piles(p, p.to_move)[int(pile > 0)] == p.record["loaded"][p.to_move]
             seen += 1
 

@@ -78,8 +78,8 @@ LAYOUT = Layout(
         "events",
         (MAX_PLAYERS, WINDOW, EVENT_SIZE),
         "the chests of self, then clockwise; what happened to each within the event window, newest first, then zeros: "
-        "side that was stowed on (-1 side 0, 1 side 1, 0 no stowing); side that was shown (likewise); turned (1: what lay on one side now "
-        "lies on the other; -1: it does not; 0: no turn); axis afterwards (-1 left-right, 1 far-near); "
+        "side of the gems (-1 side 0, 1 side 1): the one stowed on, or the one not shown; what happened (-1 stow, 1 show, else 0); "
+        "turned (1: what lay on one side now lies on the other; -1: it does not; 0: no turn); axis afterwards (-1 left-right, 1 far-near); "
         "count / 5 (stow: gems found in the compartment; show, unload: gems taken out); actor's seat offset / 3",
         low=-1.0,
     ),
@@ -187,8 +187,11 @@ def write_events(s: Any, seat: int, chest: int, out: Any, row: int) -> None:
             continue
         if kind == STOWED:
             out[row] = 2 * event[SIDE] - 1
+            out[row + 1] = -1
         elif kind == SHOWN:
-            out[row + 1] = 2 * event[SIDE] - 1
+            # What was shown lies there no longer.
+            out[row] = 1 - 2 * event[SIDE]
+            out[row + 1] = 1
         elif kind == TURNED:
             out[row + 2] = 2 * swaps((event[AXIS] - event[TURNS]) & 1, event[TURNS]) - 1
         out[row + 3] = 2 * event[AXIS] - 1
