@@ -67,6 +67,7 @@ def test_overrides_change_nested_keys_and_read_exponents_as_numbers():
         ("pppo.steps=1", ["pppo: unknown key", "checkpoint_every"]),
         ("ppo.learning_rate=fast", ["ppo.learning_rate", "'fast'", "write a number"]),
         ("ppo.learning_rate={start: 1}", ["ppo.learning_rate.end: missing"]),
+        ("budget.steps=0", ["budget.steps cannot be 0", "warm start"]),
         ("ppo.clip=0", ["ppo.clip", "0", "greater than 0"]),
         ("ppo.gamma=1.5", ["ppo.gamma", "1.5", "less than or equal to 1"]),
         ("seed=1.5", ["seed", "1.5", "integer"]),

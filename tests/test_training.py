@@ -392,8 +392,9 @@ def test_a_warm_start_learns_what_its_agent_does(tmp_path):
 
 
 def test_a_warm_start_from_a_search_learns_more_than_its_agent_does(tmp_path):
-    changes = [change for change in WARM if not change.startswith("warm_start")]
-    folder = train(tmp_path, *changes, "warm_start={agent: 'flat(4,low)', steps: 8192}")
+    changes = [change for change in WARM if not change.startswith(("warm_start", "budget"))]
+    folder = train(tmp_path, *changes, "warm_start={agent: 'flat(4,low)', steps: 8192}", "budget.steps=0")
+    assert {row["steps"] for row in folder.read(folder.metrics)} == {0}
     report = json.loads((folder.path / "evaluation.json").read_text())
     assert report["evaluations"][0]["figures"][0]["win_share"]["low"] > 0.6
     assert not (folder.path / "warm_start").exists()
