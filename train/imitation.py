@@ -1,9 +1,9 @@
 """A warm start: the networks learn to do what an agent does before PPO makes them better than it.
 
 In the first rollout the agent plays the learner's seat in every game, in the last in none; the share falls in a straight line, and the
-network plays the rest. Whoever plays, the agent says what it would have done, and that is what the actor learns: so it learns it in the
-positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the last rollout the
-actor learns from them in several passes. The critic learns the returns, of which every pass more would teach it the noise.
+network plays the rest, its likeliest actions. Whoever plays, the agent says what it would have done, and that is what the actor learns: so
+it learns it in the positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the
+last rollout the actor learns from them in several passes. The critic learns the returns, of which every pass more would teach it the noise.
 
 Of a flat search the actor learns more than what it would have done: for every action a probability proportional to exp(what the action
 returned / temperature). So the chance in a few worlds averages out over many positions, and the network ends up stronger than the agent
@@ -58,7 +58,7 @@ class Imitation:
         """Round ``k``, counted from 0.
 
         Returns ``loss`` (cross-entropy beyond that of the targets themselves, nats); of a round that collects also ``value_loss`` and
-        ``agreement``: how often the network's own draw was what the agent would have done.
+        ``agreement``: how often the network's likeliest action was what the agent would have done.
         """
         settings = self.settings
         if k < self.rollouts:
@@ -119,9 +119,9 @@ class Imitation:
             masks = batch.action_masks()
             labels, targets = self._ask(masks)
             with torch.no_grad():
-                drawn, values, _ = policy(torch.from_numpy(observations), action_masks=masks)
+                chosen, values, _ = policy(torch.from_numpy(observations), deterministic=True, action_masks=masks)
                 log_prob = torch.zeros(batch.num_games)  # nothing here asks how likely the network found the action
-            actions = drawn.numpy()
+            actions = chosen.numpy()
             agreed += int((actions == labels).sum())
             actions[:led] = labels[:led]
             parts.append((np.asarray(observations, np.float16), np.packbits(masks, axis=1), targets.astype(np.float16)))
