@@ -116,12 +116,15 @@ def _ladders(title: str, reports: Mapping[str, Report]) -> Iterator[str]:
 def _exploits(title: str, reports: Mapping[str, Report]) -> Iterator[str]:
     for name, report in reports.items():
         if report.get("schema") == "deckhand/exploit/1":
-            rows = [_match(name, found) for found in report["evaluations"]]
+            rows = [
+                (*row[:2], f"{kind} response", f"`{report['agent']}`", *row[4:])
+                for kind, row in zip(("greedy", "stochastic"), [_match(name, found) for found in report["evaluations"]], strict=True)
+            ]
             yield from (
                 "",
                 f"### {title} `{report['agent']}`",
                 "",
-                f"Best response with {report['steps']:,} steps.",
+                f"Best response with {report['training']['steps']:,} steps.",
                 "",
                 markdown_table(HEADER, rows),
             )
