@@ -220,7 +220,7 @@ def test_rollouts_of_a_policy_are_its_own_games(worlds):
     seat = position.to_move
     search = FlatSearch(game, Budget(worlds), policy, caution=0)
     search.reset(seed)
-    (chosen,), (values,) = search.act_and_judge(show_turns(game, position.states, ROW, search))
+    chosen = act(search, position)
     world_stream = int(np.random.default_rng(seed).integers(2**53, size=1)[0])
     returns = {}
     decisions = 0
