@@ -224,9 +224,9 @@ class Trainer(BaseCallback):
 
     def _card(self, results: list[dict[str, Any]]) -> Card:
         network = self.config.network
-        return Card.for_game(
-            self.game, network.hidden, network.activation, steps=self.steps, config=self.config.model_dump(), results=results
-        )
+        # Where the run folder was made says nothing about the network.
+        config = self.config.model_dump(exclude={"runs"})
+        return Card.for_game(self.game, network.hidden, network.activation, steps=self.steps, config=config, results=results)
 
     def _update_opponents(self) -> None:
         if max(self.config.players) > 1:
