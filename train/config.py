@@ -147,11 +147,19 @@ class Config(Section):
         """:class:`ConfigError` for what no single key can tell: names that must exist, numbers that must fit each other."""
 
 
+class RunConfig(Config):
+    """Base of the kinds that are worked on in a run folder."""
+
+    runs: str = "runs"
+    """The folder in which run folders are made."""
+
+
 Kind = TypeVar("Kind", bound=Config)
+RunKind = TypeVar("RunKind", bound=RunConfig)
 Result = TypeVar("Result")
 
 
-class TrainConfig(Config):
+class TrainConfig(RunConfig):
     """One training run, or a run a variant."""
 
     shipped = ""
@@ -170,7 +178,6 @@ class TrainConfig(Config):
     budget: Budget
     evaluation: Evaluation
     checkpoint_every: Steps
-    runs: str = "runs"
     variants: dict[Name, dict[str, Any]] = {}
     """Names of runs that differ, and what each changes: ``{"ppo.gamma": 0.9}``."""
 

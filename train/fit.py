@@ -34,7 +34,7 @@ from ..envs import get_game
 from ..envs.core import DeckhandError, Game, RecordError
 from ..envs.core.files import write_json
 from ..envs.core.rng import MAX_SEED, derive_seed
-from .config import MOST_GAMES, Config, ConfigError, Deals, Positive, Section
+from .config import MOST_GAMES, ConfigError, Deals, Positive, RunConfig, Section
 from .evaluation import EVALUATION_STREAM, Evaluation, evaluate
 from .plots import plot_figures
 from .progress import progress_bar
@@ -59,7 +59,7 @@ class FitEvaluation(Section):
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 3_000_003
 
 
-class FitConfig(Config):
+class FitConfig(RunConfig):
     """One fit of a rule agent's parameters."""
 
     shipped = "fit_"
@@ -81,7 +81,6 @@ class FitConfig(Config):
     """First step of the search, in units of each parameter's ``scale``."""
     workers: Positive = 2
     evaluation: FitEvaluation
-    runs: str = "runs"
 
     def check(self, label: str) -> None:
         def check(key: str, action: Callable[[], Any]) -> Any:

@@ -51,7 +51,7 @@ from ..agents.policy import PolicyAgent
 from ..envs.core import DeckhandError, RecordError, get_game
 from ..envs.core.files import write_bytes, write_json
 from ..envs.core.rng import MAX_SEED, derive_seed, seed_rng, shuffle
-from .config import Config, ConfigError, Deals, Positive, check_key
+from .config import ConfigError, Deals, Positive, RunConfig, check_key
 from .progress import Report
 from .ratings import connected
 from .runs import RunFolder, read_json
@@ -67,7 +67,7 @@ OUTCOMES = ("scores", "winners", "returns", "truncated", "decisions")
 AgentName = Annotated[str, Field(min_length=1)]
 
 
-class TournamentConfig(Config):
+class TournamentConfig(RunConfig):
     """One tournament."""
 
     shipped = "tournament_"
@@ -82,7 +82,6 @@ class TournamentConfig(Config):
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 3_000_003
     unit: Positive = 50
     workers: Positive = 2
-    runs: str = "runs"
 
     @field_validator("agents", mode="before")
     @classmethod

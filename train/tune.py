@@ -32,7 +32,7 @@ from ..envs import get_game
 from ..envs.core import DeckhandError, RecordError
 from ..envs.core.files import write_bytes, write_text
 from ..envs.core.rng import MAX_SEED, derive_seed
-from .config import Config, ConfigError, Deals, Positive, Section, TrainConfig, change_config, dump_config, load_config
+from .config import ConfigError, Deals, Positive, RunConfig, Section, TrainConfig, change_config, dump_config, load_config
 from .progress import Report, progress_bar
 from .runs import RunFolder, read_json
 from .statistics import Figure
@@ -116,7 +116,7 @@ class Objective(Section):
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 4_000_004
 
 
-class TuneConfig(Config):
+class TuneConfig(RunConfig):
     """One study."""
 
     shipped = "tune_"
@@ -133,7 +133,6 @@ class TuneConfig(Config):
     """Evaluations that a trial is given before it may be pruned; None: none is."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     objective: Objective
-    runs: str = "runs"
 
     @field_validator("train", mode="before")
     @classmethod

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from ...envs.core import Game
+    from ..config import RunKind
+    from ..runs import RunFolder
 
 GameName = Annotated[str, typer.Argument(help="Name or id of a game ('deckhand list' shows them).", metavar="GAME", show_default=False)]
 Players = Annotated[int | None, typer.Option("--players", "-p", help="Number of players; the game's smallest if not given.")]
@@ -54,3 +57,23 @@ def require_training() -> None:
     missing = [name for name in ("sb3_contrib", "tensorboard", "matplotlib", "cma", "optuna", "filelock") if find_spec(name) is None]
     if missing:
         raise DeckhandError(f"training needs {', '.join(missing)}: pip install 'deckhand-rl[train]'")
+
+
+def open_run(
+    kind: "type[RunKind]", config: str | None, changes: Sequence[str], resume: Path | None, example: str
+) -> tuple["RunFolder", "RunKind"]:
+    """A new run folder with the configuration that was named and changed, or the folder to resume with its own.
+
+    :class:`ConfigError` where both are given or neither; it shows the ``example``.
+    """
+    from ..config import ConfigError, load_kind
+    from ..runs import RunFolder
+
+    if resume is not None:
+        if config is not None or changes:
+            raise ConfigError(f"{resume} goes on with its own config: leave out {config or changes[0]}")
+        return RunFolder.open(resume, kind)
+    if config is None:
+        raise ConfigError(f"name a config, for example: {example}")
+    chosen = load_kind(kind, config, changes)
+    return RunFolder.create(Path(chosen.runs), chosen), chosen

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Changes, require_training
+from .common import Changes, open_run, require_training
 
 
 def register(app: typer.Typer) -> None:
@@ -40,23 +40,12 @@ def register(app: typer.Typer) -> None:
         """
         from rich.console import Console
 
-        from ..config import ConfigError, load_kind
-
         require_training()
         from ..fit import Fit, FitConfig
-        from ..runs import RunFolder
 
         changes = list(set_ or [])
         changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed)) if value is not None]
-        if resume is not None:
-            if config is not None or changes:
-                raise ConfigError(f"{resume} goes on with its own config: leave out {config or changes[0]}")
-            folder, chosen = RunFolder.open(resume, FitConfig)
-        elif config is None:
-            raise ConfigError("name a config, for example: deckhand fit fit_keltis")
-        else:
-            chosen = load_kind(FitConfig, config, changes)
-            folder = RunFolder.create(Path(chosen.runs), chosen)
+        folder, chosen = open_run(FitConfig, config, changes, resume, "deckhand fit fit_keltis")
         console = Console()
         console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
         for evaluation in Fit(chosen, folder, console).run():
