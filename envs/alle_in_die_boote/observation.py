@@ -1,19 +1,23 @@
 """Alle in die Boote: what a seat sees. Everything is open to all (rule 24), so seats differ in their lifebuoys only."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.game import Symmetry
 from ..core.jit import kernel
 from ..core.layout import Layout, Piece
 from .rules import (
     BOATS,
+    CALL,
     CARDS,
     DECISION_LIMIT,
     EMPTY,
     FACE_DOWN,
     FLOODED,
     IN_BOAT,
+    NUM_ACTIONS,
     PLACING,
     RANKS,
     REVERSIBLE_LIMIT,
@@ -163,3 +167,20 @@ def observe_section(s: Any, i: int, out: Any) -> None:
         out[row + 8 + front // RANKS] = 1
         out[row + 10 + front % RANKS] = 1
         out[row + 23 + (front + s.run[i] - 1) % RANKS] = 1
+
+
+def symmetry(suits: Sequence[int]) -> Symmetry:
+    """The naming in which suit ``i`` is called what suit ``suits[i]`` was; the suits of a colour stay together."""
+    cards = np.concatenate([RANKS * suit + np.arange(RANKS) for suit in suits])
+    pieces = LAYOUT.unpack(np.arange(LAYOUT.size))
+    pieces["cards"] = pieces["cards"][cards]
+    if suits[0] > 1:
+        pieces["sections"][:, 8:10] = pieces["sections"][:, 9:7:-1].copy()
+        pieces["boats"] = pieces["boats"][[2, 3, 0, 1]]
+    for colour in range(2):
+        if suits[2 * colour] % 2 == 1:
+            tops = pieces["boats"][2 * colour : 2 * colour + 2, RANKS + 1 : RANKS + 3]
+            tops[:] = tops[:, ::-1].copy()
+    actions = np.arange(NUM_ACTIONS)
+    actions[CALL : CALL + CARDS] = CALL + cards
+    return Symmetry(LAYOUT.pack(pieces), actions)

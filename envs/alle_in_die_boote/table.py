@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..core.ansi import style
 from ..core.canvas import Canvas
-from ..core.game import Game, Record
+from ..core.game import Game, Record, Symmetry
 from ..core.options import Options
 from . import observation, rules
 from .rules import (
@@ -173,6 +173,11 @@ class AlleInDieBoote(Game):
 
     def extra_outcome(self, record: Record) -> dict[str, Any]:
         return {"rescued": int(record["rescued"])}
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        # Within a colour the suits only matter for the bonus (rule 1), and there they are alike, as red and black are everywhere.
+        order = ((0, 1, 2, 3), (1, 0, 2, 3), (0, 1, 3, 2), (1, 0, 3, 2))
+        return tuple(observation.symmetry(suits) for suits in (*order, *((*s[2:], *s[:2]) for s in order)))
 
     def describe(self, record: Record) -> str:
         total = f"{record['coins'].sum()} coins"

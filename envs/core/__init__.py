@@ -10,7 +10,7 @@ from .lazy import lazy_names
 if TYPE_CHECKING:
     from .canvas import Canvas
     from .errors import DeckhandError, IllegalAction, OptionError, RecordError, ResetNeeded, UnknownGame
-    from .game import Game, Record, record_dtype
+    from .game import Game, Record, Symmetry, record_dtype
     from .jit import kernel
     from .layout import Layout, Piece
     from .options import Options
@@ -32,6 +32,7 @@ _HOMES = {
     "Record": "game",
     "RecordError": "errors",
     "ResetNeeded": "errors",
+    "Symmetry": "game",
     "UnknownGame": "errors",
     "game_ids": "registry",
     "game_names": "registry",
@@ -63,6 +64,7 @@ __all__ = [
     "Record",
     "RecordError",
     "ResetNeeded",
+    "Symmetry",
     "UnknownGame",
     "game_ids",
     "game_names",

@@ -16,7 +16,7 @@ A game is one NumPy record and six kernels over it; the module of the rules read
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,18 @@ def record_dtype(max_players: int, log_size: int, fields: Sequence[tuple[Any, ..
     ordered = sorted([*header, *fields], key=lambda f: -np.dtype(f[1]).itemsize)
     missing = np.dtype(ordered, align=True).itemsize - np.dtype(ordered).itemsize
     return np.dtype([*ordered, ("padding", np.int8, (missing,))] if missing else ordered, align=True)
+
+
+class Symmetry(NamedTuple):
+    """Another naming of things that the rules treat alike, such as colours.
+
+    ``observation[..., columns]`` and ``mask[..., actions]`` are those of the position in which they are named so.
+    """
+
+    columns: NDArray[np.int64]
+    """(layout.size,)."""
+    actions: NDArray[np.int64]
+    """(num_actions,)."""
 
 
 class Game(ABC):
@@ -136,6 +148,10 @@ class Game(ABC):
         One number a game is an array (games,), one a seat (games, players), a rate by seat (games, players, 2): how often, of how many.
         """
         return {}
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """All namings under which the game is the same game, the given one first: what is learned of a position holds in each of them."""
+        return (Symmetry(np.arange(self.layout.size), np.arange(self.num_actions)),)
 
     @abstractmethod
     def describe(self, record: Record) -> str:

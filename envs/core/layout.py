@@ -1,7 +1,9 @@
 """Observation vectors with named pieces."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +50,14 @@ class Layout:
         high = np.concatenate([np.full(p.size, p.high, np.float32) for p in self.pieces])
         return low, high
 
-    def unpack(self, observation: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    def unpack(self, observation: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Views of the pieces of one observation ``(size,)`` or a batch ``(..., size)``, each in its own shape."""
         lead = observation.shape[:-1]
         return {p.name: observation[..., self.slices[p.name]].reshape(lead + p.shape) for p in self.pieces}
+
+    def pack(self, pieces: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """The flat vector of the pieces: what :meth:`unpack` takes apart."""
+        return np.concatenate([pieces[p.name].ravel() for p in self.pieces])
 
     @property
     def signature(self) -> str:

@@ -1,9 +1,11 @@
 """Keltis: what a seat sees. Players are listed from the seat itself clockwise; one layout serves every player count."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.game import Symmetry
 from ..core.jit import kernel
 from ..core.layout import Layout, Piece
 from .rules import (
@@ -12,12 +14,21 @@ from .rules import (
     CANNOT_LAY,
     COLOURS,
     COPIES,
+    DISCARD,
     DRAW,
+    DRAW_PILE,
     FINAL,
     HAND,
+    LAY,
+    LAY_ON,
     MAX_PLAYERS,
+    NUM_ACTIONS,
+    PAIR_FIRST,
+    PAIR_OF,
+    PAIR_SECOND,
     PILES,
     ROW_SCORE,
+    STONE,
     STONE_SCORE,
     STONES,
     TYPES,
@@ -154,3 +165,24 @@ def observe(s: Any, seat: int, out: Any) -> None:
     out[GLOBALS + 10] = min(s.closed_rows, 5) / 5
     out[GLOBALS + 11] = s.max_turns > 0 and s.turn >= s.max_turns and s.phase != FINAL
     out[GLOBALS + 12] = (s.score[seat] - best) / 95
+
+
+def symmetry(colours: Sequence[int]) -> Symmetry:
+    """The naming in which colour ``i`` is called what colour ``colours[i]`` was."""
+    rows = np.array(colours)
+    piles = np.append(rows, COLOURS)  # the point cards stay
+    types = np.concatenate([12 * pile + np.arange(12) for pile in piles])[:TYPES]
+    pieces = LAYOUT.unpack(np.arange(LAYOUT.size))
+    for name in ("hand", "unseen", "in_piles", "pile_tops", "known"):
+        pieces[name] = pieces[name][..., types]
+    pieces["piles"] = pieces["piles"][:, piles]
+    for name in ("rows", "accepts"):
+        pieces[name] = pieces[name][:, rows]
+    actions = np.arange(NUM_ACTIONS)
+    actions[DISCARD:LAY] = DISCARD + types
+    actions[LAY:LAY_ON] = LAY + types
+    actions[LAY_ON:STONE] = (LAY_ON + COLOURS * np.arange(NUMBERS)[:, None] + rows).ravel()
+    first, second = types[PAIR_FIRST], types[PAIR_SECOND]
+    actions[STONE : STONE + len(first)] = STONE + PAIR_OF[np.minimum(first, second), np.maximum(first, second)]
+    actions[DRAW_PILE : DRAW_PILE + PILES] = DRAW_PILE + piles
+    return Symmetry(LAYOUT.pack(pieces), actions)

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ..core.ansi import style
 from ..core.canvas import Canvas
-from ..core.game import Game, Record
+from ..core.game import Game, Record, Symmetry
 from ..core.options import Options
 from . import observation, rules
 from .rules import (
@@ -153,6 +154,9 @@ class Keltis(Game):
 
     def _stones(self, record: Record, owner: int) -> list[int]:
         return [v + 1 for v in range(STONES) if record["stone_owner"][v] == owner]
+
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return tuple(observation.symmetry(colours) for colours in permutations(range(COLOURS)))
 
     def describe(self, record: Record) -> str:
         status = f"turn {int(record['turn']) + 1}, {self.phases[int(record['phase'])]}"
