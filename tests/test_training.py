@@ -412,8 +412,8 @@ def test_a_run_killed_in_its_warm_start_goes_on_in_it(tmp_path, rounds):
     trainer = Trainer(config, cut, Console(quiet=True))
     shown = trainer.display.show_warm_start
 
-    def kill(done, *values):
-        shown(done, *values)
+    def kill(agent, done, *values):
+        shown(agent, done, *values)
         if done > rounds:
             raise Killed
 

@@ -85,7 +85,7 @@ class PPO(Section):
 
 
 class WarmStart(Section):
-    """Before the first step of PPO the networks learn to do what an agent does."""
+    """Before the first step of PPO the networks learn to do what an agent does: one stage of it."""
 
     agent: str
     steps: Steps
@@ -93,6 +93,7 @@ class WarmStart(Section):
     batch_size: Annotated[int, Field(ge=2)] = 1024
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-5)
     temperature: Annotated[float, Field(gt=0)] = 0.5
+    led: Schedule = Schedule(start=1.0, end=0.0)
 
 
 class Snapshots(Section):
@@ -172,7 +173,8 @@ class TrainConfig(RunConfig):
     threads: Positive = 2
     reward_scale: Annotated[float, Field(gt=0)] = 1.0
     network: Network
-    warm_start: WarmStart | None = None
+    warm_start: list[WarmStart] = []
+    """Stages, one after another; a single one stands for itself."""
     ppo: PPO
     opponents: Opponents = Opponents()
     budget: Budget
@@ -185,6 +187,11 @@ class TrainConfig(RunConfig):
     @classmethod
     def _one_count(cls, value: Any) -> Any:
         return value if isinstance(value, list) else [value]
+
+    @field_validator("warm_start", mode="before")
+    @classmethod
+    def _one_stage(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
 
     def check(self, label: str) -> None:
         _check_meaning(label, self)
@@ -338,8 +345,12 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
         check("opponents.agents", partial(make_agent, game, name))
     if config.budget.steps == 0 and not config.warm_start:
         raise ConfigError(f"{label}: budget.steps cannot be 0: without a warm start there is nothing to train")
-    if config.warm_start:
-        check("warm_start.agent", partial(make_agent, game, config.warm_start.agent))
+    for stage in config.warm_start:
+        check("warm_start.agent", partial(make_agent, game, stage.agent))
+        if max(stage.led.start, stage.led.end) > 1:
+            raise ConfigError(
+                f"{label}: warm_start.led cannot be {max(stage.led.start, stage.led.end)}: it is a share of the games, 0 to 1"
+            )
     for name in config.evaluation.against:
         check("evaluation.against", partial(make_agent, game, name))
     snapshots = config.opponents.snapshots

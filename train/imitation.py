@@ -5,9 +5,13 @@ network plays the rest, its likeliest actions. Whoever plays, the agent says wha
 it learns it in the positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the
 last rollout the actor learns from them in several passes. The critic learns the returns, of which every pass more would teach it the noise.
 
-Of a flat search the actor learns more than what it would have done: for every action a probability proportional to exp(what the action
-returned / temperature). So the chance in a few worlds averages out over many positions, and the network ends up stronger than the agent
-of the rollouts ("expert iteration", Anthony, Tian, Barber 2017).
+Of a flat search the actor learns more than what it would have done: what every action returned in a few worlds. The actor's loss is the
+Kullback-Leibler divergence of its own distribution from the one proportional to exp(return / temperature), which but for a constant is
+-(expected return) / temperature - entropy. It is linear in the returns, so the chance in a few worlds averages out over many positions, and
+the network ends up stronger than the agent of the rollouts ("expert iteration", Anthony, Tian, Barber 2017). The divergence the other way
+round would prefer whatever chance favours once.
+
+Every batch is learned in a naming drawn from the game's symmetries.
 """
 
 from pathlib import Path
@@ -26,7 +30,7 @@ from .config import WarmStart
 
 
 class Imitation:
-    """The rounds of a warm start: first each collects a rollout of decisions and learns a little, then each is a pass over all of them.
+    """The rounds of one stage of a warm start: first each collects a rollout and learns a little, then each is a pass over all decisions.
 
     Decisions with a single legal action teach nothing and are left out. What a round collects is stored in ``folder``, so that a run that
     was stopped reads it again.
@@ -38,18 +42,19 @@ class Imitation:
         self.rollouts = -(-settings.steps // size)
         self.rounds = self.rollouts + settings.epochs
         """How often :meth:`run_round` is to be called."""
-        rows, actions = self.rollouts * size, batch.game.num_actions
+        self._searches = isinstance(agent, FlatSearch)
+        self._symmetries = batch.game.symmetries()
+
+    def load(self, rounds: int) -> None:
+        """Begin after ``rounds`` rounds: read what they have collected."""
+        rows, actions = self.rollouts * self.ppo.rollout_buffer.buffer_size * self.batch.num_games, self.batch.game.num_actions
         # Half the precision and a bit a legal action: a million decisions of the longest observations take 4 GB.
         self._data: dict[str, NDArray[Any]] = {
-            "observations": np.empty((rows, batch.game.layout.size), np.float16),
+            "observations": np.empty((rows, self.batch.game.layout.size), np.float16),
             "masks": np.empty((rows, (actions + 7) // 8), np.uint8),
             "targets": np.empty((rows, actions), np.float16),
             "returns": np.empty(rows, np.float32),
         }
-        self._used = 0
-
-    def load(self, rounds: int) -> None:
-        """Read what the first ``rounds`` rounds have collected."""
         self._used = 0
         for k in range(min(rounds, self.rollouts)):
             self._keep(load_file(self.folder / f"{k:04d}.safetensors"))
@@ -57,21 +62,24 @@ class Imitation:
     def run_round(self, k: int) -> dict[str, float]:
         """Round ``k``, counted from 0.
 
-        Returns ``loss`` (cross-entropy beyond that of the targets themselves, nats); of a round that collects also ``value_loss`` and
-        ``agreement``: how often the network's likeliest action was what the agent would have done.
+        Returns ``loss`` (of an agent's actions the cross-entropy in nats; of a search -(expected return) / temperature - entropy, returns
+        counted from those of the likeliest action); of a round that collects also ``value_loss`` and ``agreement``: how often the
+        network's likeliest action was what the agent would have done.
         """
         settings = self.settings
+        generator = np.random.default_rng(k)
         if k < self.rollouts:
-            collected, agreement = self._collect(led=round(self.batch.num_games * (1 - k / max(self.rollouts - 1, 1))))
-            self.folder.mkdir(exist_ok=True)
+            collected, agreement = self._collect(led=round(self.batch.num_games * settings.led.at(k / max(self.rollouts - 1, 1))))
+            self.folder.mkdir(parents=True, exist_ok=True)
             save_file(collected, self.folder / f"{k:04d}.safetensors")
             self._keep(collected)
-            samples = np.random.default_rng(k).integers(self._used, size=len(collected["returns"]))
-            loss, value_loss = self._learn(samples, settings.learning_rate.start, settings.learning_rate.start, self.ppo.vf_coef)
+            samples = generator.integers(self._used, size=len(collected["returns"]))
+            rate = settings.learning_rate.start
+            loss, value_loss = self._learn(samples, generator, rate, rate, self.ppo.vf_coef)
             return {"agreement": agreement, "loss": loss, "value_loss": value_loss}
         done = (k - self.rollouts) / settings.epochs
         first, last = settings.learning_rate.at(done), settings.learning_rate.at(done + 1 / settings.epochs)
-        return {"loss": self._learn(np.random.default_rng(k).permutation(self._used), first, last, value_coef=0.0)[0]}
+        return {"loss": self._learn(generator.permutation(self._used), generator, first, last, value_coef=0.0)[0]}
 
     def _keep(self, collected: dict[str, NDArray[Any]]) -> None:
         end = self._used + len(collected["returns"])
@@ -79,7 +87,9 @@ class Imitation:
             array[self._used : end] = collected[name]
         self._used = end
 
-    def _learn(self, samples: NDArray[np.int64], first_rate: float, last_rate: float, value_coef: float) -> tuple[float, float]:
+    def _learn(
+        self, samples: NDArray[np.int64], generator: np.random.Generator, first_rate: float, last_rate: float, value_coef: float
+    ) -> tuple[float, float]:
         """One pass over the rows ``samples``, the learning rate moving in a straight line: the mean losses of actor and critic."""
         policy: Any = self.ppo.policy
         policy.set_training_mode(True)
@@ -89,15 +99,20 @@ class Imitation:
         for i, rows in enumerate(batches):
             for group in policy.optimizer.param_groups:
                 group["lr"] = first_rate + (last_rate - first_rate) * i / len(batches)
-            observations = torch.from_numpy(self._data["observations"][rows]).float()
+            naming = self._symmetries[generator.integers(len(self._symmetries))]
+            observations = torch.from_numpy(self._data["observations"][rows][:, naming.columns]).float()
             masks = np.unpackbits(self._data["masks"][rows], axis=1, count=self._data["targets"].shape[1]).astype(np.bool_)
-            targets = torch.from_numpy(self._data["targets"][rows]).float()
+            targets = torch.from_numpy(self._data["targets"][rows][:, naming.actions]).float()
             pi, vf = policy.mlp_extractor(policy.extract_features(observations))
-            log_probs = policy.action_net(pi).masked_fill(torch.from_numpy(~masks), -1e8).log_softmax(dim=1)
-            loss = nn.functional.kl_div(log_probs, targets, reduction="batchmean")
+            illegal = torch.from_numpy(~masks[:, naming.actions])
+            log_probs = policy.action_net(pi).masked_fill(illegal, -1e8).log_softmax(dim=1)
+            if self._searches:
+                loss = (log_probs.exp() * (log_probs - targets / self.settings.temperature)).sum(dim=1).mean()
+            else:
+                loss = -(targets * log_probs).sum(dim=1).mean()
             value_loss = nn.functional.mse_loss(policy.value_net(vf).flatten(), torch.from_numpy(self._data["returns"][rows]))
             policy.optimizer.zero_grad()
-            (loss + value_coef * value_loss).backward()  # type: ignore[no-untyped-call]
+            (loss + value_coef * value_loss).backward()
             nn.utils.clip_grad_norm_(policy.parameters(), self.ppo.max_grad_norm)
             policy.optimizer.step()
             losses.append((loss.item(), value_loss.item()))
@@ -117,7 +132,7 @@ class Imitation:
         parts = []
         for _ in range(buffer.buffer_size):
             masks = batch.action_masks()
-            labels, targets = self._ask(masks)
+            labels, targets = self._ask()
             with torch.no_grad():
                 chosen, values, _ = policy(torch.from_numpy(observations), deterministic=True, action_masks=masks)
                 log_prob = torch.zeros(batch.num_games)  # nothing here asks how likely the network found the action
@@ -137,12 +152,10 @@ class Imitation:
         collected = dict(zip(("observations", "masks", "targets"), columns, strict=True), returns=buffer.returns.flatten()[several])
         return collected, agreed / (buffer.buffer_size * batch.num_games)
 
-    def _ask(self, masks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """What the agent would do in every game, and the probabilities that the actor is to learn, (games, num_actions)."""
+    def _ask(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What the agent would do in every game, and what the actor is to learn, (games, num_actions): its probabilities or the returns."""
         turns = self.batch.turns(self.agent)
         if isinstance(self.agent, FlatSearch):
-            labels, values = self.agent.act_and_judge(turns)
-            weights = np.where(masks, np.exp((values - values.max(axis=1, keepdims=True)) / self.settings.temperature), 0)
-            return labels, weights / weights.sum(axis=1, keepdims=True)
+            return self.agent.act_and_judge(turns)
         labels = self.agent.act(turns)
-        return labels, np.eye(masks.shape[1])[labels]
+        return labels, np.eye(self.batch.game.num_actions)[labels]

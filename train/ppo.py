@@ -86,11 +86,12 @@ class Trainer(BaseCallback):
         self.steps = 0
         self.seconds = 0.0
         self.finished = False
-        self.warm_up: Imitation | None = None
-        if config.warm_start:
-            agent = make_agent(self.game, config.warm_start.agent)
-            self.warm_up = Imitation(self.ppo, self.batch, agent, config.warm_start, folder.path / "warm_start")
+        self.stages = [
+            Imitation(self.ppo, self.batch, make_agent(self.game, stage.agent), stage, folder.path / "warm_start" / str(i))
+            for i, stage in enumerate(config.warm_start)
+        ]
         self.warm_rounds = 0
+        """Rounds done, of all stages together."""
         self.episodes: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False) -> list[Evaluation]:
@@ -111,31 +112,37 @@ class Trainer(BaseCallback):
         self.ppo.set_logger(Logger(str(self.folder.path), [TensorBoardOutputFormat(where)]))
         self._started = time.monotonic() - self.seconds
         with self.display:
-            if self.warm_up:
-                self._run_warm_up(self.warm_up)
+            first = 0
+            while self.stages:
+                stage = self.stages.pop(0)  # that its decisions are forgotten after it
+                self._run_stage(stage, first)
+                first += stage.rounds
+            shutil.rmtree(self.folder.path / "warm_start", ignore_errors=True)
             remaining = self.config.budget.steps - self.steps
             if remaining > 0:
                 self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
             return self._finish()
 
-    def _run_warm_up(self, warm_up: Imitation) -> None:
-        """The rounds before the first step that are not done yet, each with a checkpoint."""
-        warm_up.load(self.warm_rounds)
-        while self.warm_rounds < warm_up.rounds:
-            warm_up.agent.reset(derive_seed(self.config.seed, WARM_START + self.warm_rounds))
-            named = {f"warm_start/{key}": value for key, value in warm_up.run_round(self.warm_rounds).items()}
+    def _run_stage(self, stage: Imitation, first: int) -> None:
+        """What is not done yet of the warm start's rounds from number ``first`` on, each with a checkpoint."""
+        end = first + stage.rounds
+        if self.warm_rounds >= end:
+            return
+        stage.load(self.warm_rounds - first)
+        while self.warm_rounds < end:
+            stage.agent.reset(derive_seed(self.config.seed, WARM_START + self.warm_rounds))
+            named = {f"warm_start/{key}": value for key, value in stage.run_round(self.warm_rounds - first).items()}
             self.warm_rounds += 1
-            if self.warm_rounds == warm_up.rounds:
+            if self.warm_rounds == end:
                 named |= self._measure()
             self.folder.append(self.folder.metrics, {"steps": 0, "warm_start/round": self.warm_rounds, **named})
             for key, value in named.items():
                 self.ppo.logger.record(key, value)
             self.ppo.logger.dump(self.warm_rounds)
-            self.display.show_warm_start(self.warm_rounds, warm_up.rounds, named)
+            self.display.show_warm_start(stage.settings.agent, self.warm_rounds - first, stage.rounds, named)
             self.seconds = time.monotonic() - self._started
             self._save_checkpoint()
-        shutil.rmtree(warm_up.folder, ignore_errors=True)
-        self.warm_up = None  # with all its decisions
+        shutil.rmtree(stage.folder, ignore_errors=True)
 
     # The hooks of SB3, in the order in which it calls them.
 
@@ -405,14 +412,14 @@ class _Display:
         """A line that stays."""
         self.console.print(text, highlight=False, soft_wrap=True)
 
-    def show_warm_start(self, done: int, rounds: int, values: dict[str, float]) -> None:
-        """The end of a round before the first step; the last one stays on the screen."""
+    def show_warm_start(self, agent: str, done: int, rounds: int, values: dict[str, float]) -> None:
+        """The end of a round before the first step; the last one of a stage stays on the screen."""
         own = {key.removeprefix("warm_start/"): value for key, value in values.items() if key.startswith("warm_start/")}
         text = ", ".join(f"{key.replace('_', ' ')} {value:.3f}" for key, value in own.items())
-        self.bar.update(self.task, description="warm start", total=rounds, completed=done, text=text)
+        self.bar.update(self.task, description=f"warm start by {agent}", total=rounds, completed=done, text=text)
         if done == rounds:
             self.bar.update(self.task, description="training", total=self.total, completed=0, text="")
-            self.say(f"warm start, {rounds} rounds: {text}")
+            self.say(f"warm start by {agent}, {rounds} rounds: {text}")
 
     def show_progress(self, steps: int) -> None:
         """Within a rollout, which takes long where opponents search."""
