@@ -292,7 +292,7 @@ def test_a_killed_fit_resumes_and_processes_change_nothing(finished, tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert not (metrics.parent / "fitted.yaml").exists()
-    result = CliRunner().invoke(app, ["fit", "--resume", str(metrics.parent)])
+    result = CliRunner().invoke(app, ["fit", "--resume", str(metrics.parent), "--set", "workers=1"])
     assert result.exit_code == 0, result.output
     assert "generation   4 of 4" in result.output
     assert "fitted.yaml" in result.output

@@ -584,11 +584,14 @@ def test_the_command_plays_resumes_and_refuses(tmp_path):
     folder = tmp_path / "runs" / "small-1"
     assert {path.name for path in folder.iterdir() if path.is_file()} == FILES
     assert call("--resume", folder)[0] == 0
-    assert call(file, "--resume", folder, "--workers", 3)[0] == 0
+    assert call("--resume", folder, "--workers", 3)[0] == 0
+    assert load_kind(TournamentConfig, str(folder / "config.yaml")) == load_kind(
+        TournamentConfig, str(file), [f"runs={tmp_path / 'runs'}", "workers=3"]
+    )
     for args, words in [
         ((), "name a config"),
-        (("--resume", folder, "--deals", "5"), "leave out deals=5"),
-        ((file, "--resume", folder, "--deals", "5"), "deals differ"),
+        (("--resume", folder, "--deals", "5"), "leave out deals=5; only workers can change"),
+        ((file, "--resume", folder), f"goes on with its own config: leave out {file}"),
         (("--resume", tmp_path), "is no run folder"),
         (("nothing",), "tournament_flotsam"),
         (("--resume", folder, "--workers", "0"), "workers cannot be 0"),

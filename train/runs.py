@@ -22,7 +22,7 @@ A config with variants makes one such folder a variant in its own, which holds `
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -97,11 +97,16 @@ class RunFolder:
         return cls(path)
 
     @classmethod
-    def open(cls, path: Path, kind: type[Kind]) -> tuple["RunFolder", Kind]:
-        """A folder made by :meth:`create`, with its configuration."""
-        if not (path / "config.yaml").is_file():
+    def open(cls, path: Path, kind: type[Kind], changes: Sequence[str] = ()) -> tuple["RunFolder", Kind]:
+        """A folder made by :meth:`create`, with its configuration, in which ``changes`` (``trials=40``) are made for good."""
+        folder, file = cls(path), path / "config.yaml"
+        if not file.is_file():
             raise RecordError(f"{path} is no run folder: it holds no config.yaml")
-        return cls(path), load_kind(kind, str(path / "config.yaml"))
+        config = load_kind(kind, str(file), changes)
+        if changes:
+            with folder.held():
+                write_text(file, dump_config(config))
+        return folder, config
 
     @contextmanager
     def held(self) -> Iterator[None]:

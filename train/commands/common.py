@@ -60,19 +60,23 @@ def require_training() -> None:
 
 
 def open_run(
-    kind: "type[RunKind]", config: str | None, changes: Sequence[str], resume: Path | None, example: str
+    kind: "type[RunKind]", config: str | None, changes: Sequence[str], resume: Path | None, example: str, free: Sequence[str] = ()
 ) -> tuple["RunFolder", "RunKind"]:
     """A new run folder with the configuration that was named and changed, or the folder to resume with its own.
 
-    :class:`ConfigError` where both are given or neither; it shows the ``example``.
+    Only ``free`` keys of a run that is resumed can be changed. :class:`ConfigError` where others are, or a configuration is named as well,
+    or there is nothing to open; it shows the ``example``.
     """
     from ..config import ConfigError, load_kind
     from ..runs import RunFolder
 
     if resume is not None:
-        if config is not None or changes:
-            raise ConfigError(f"{resume} goes on with its own config: leave out {config or changes[0]}")
-        return RunFolder.open(resume, kind)
+        given = [config] if config is not None else []
+        given += [change for change in changes if change.partition("=")[0].strip() not in free]
+        if given:
+            but = f"; only {' and '.join(free)} can change" if free else ""
+            raise ConfigError(f"{resume} goes on with its own config: leave out {given[0]}{but}")
+        return RunFolder.open(resume, kind, changes)
     if config is None:
         raise ConfigError(f"name a config, for example: {example}")
     chosen = load_kind(kind, config, changes)

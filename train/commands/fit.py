@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         resume: Annotated[
-            Path | None, typer.Option(help="Go on with this run folder, after its last finished generation; CONFIG is not needed.")
+            Path | None, typer.Option(help="Go on with this run folder, after its last finished generation; without CONFIG.")
         ] = None,
         set_: Changes = None,
         out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
         changes = list(set_ or [])
         changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed)) if value is not None]
-        folder, chosen = open_run(FitConfig, config, changes, resume, "deckhand fit fit_keltis")
+        folder, chosen = open_run(FitConfig, config, changes, resume, "deckhand fit fit_keltis", free=["workers"])
         console = Console()
         console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
         for evaluation in Fit(chosen, folder, console).run():

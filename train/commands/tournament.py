@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Changes
+from .common import Changes, open_run
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         resume: Annotated[
-            Path | None, typer.Option(help="Play what this run folder still lacks, with its config; CONFIG is not needed.")
+            Path | None, typer.Option(help="Play what this run folder still lacks, with its config but for 'workers'; without CONFIG.")
         ] = None,
         set_: Changes = None,
         out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
@@ -43,35 +43,18 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
 
         from ...envs.core import DeckhandError
-        from ..config import ConfigError, check_config, load_kind
 
         missing = [name for name in ("choix", "matplotlib", "safetensors", "filelock") if find_spec(name) is None]
         if missing:
             raise DeckhandError(f"tournaments need {', '.join(missing)}: pip install 'deckhand-rl[train]'")
         from ..progress import progress_bar
-        from ..runs import RunFolder
         from ..standings import standings
         from ..tournament import TournamentConfig, play_tournament
 
         changes = list(set_ or [])
-        changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed), ("deals", deals)) if value is not None]
-        if config is None and resume is None:
-            raise ConfigError("name a config, for example: deckhand tournament tournament_flotsam")
-        if config is None and changes:
-            raise ConfigError(f"{resume} goes on with its own config: leave out {changes[0]}")
-        changes += [f"workers={workers}"] if workers is not None else []
-        chosen = load_kind(TournamentConfig, config, changes) if config is not None else None
-        if resume is None:
-            assert chosen is not None
-            folder = RunFolder.create(Path(chosen.runs), chosen)
-        else:
-            folder, stored = RunFolder.open(resume, TournamentConfig)
-            free = ("name", "runs", "workers")
-            changed = [k for k, value in stored if k not in free and chosen is not None and getattr(chosen, k) != value]
-            if changed:
-                raise ConfigError(f"{resume} was started with another config: {', '.join(changed)} differ; resume it without CONFIG")
-            values = stored.model_dump() | ({"workers": workers} if workers is not None else {})
-            chosen = check_config(TournamentConfig, str(resume), values)
+        keys = {"runs": out, "seed": seed, "deals": deals, "workers": workers}
+        changes += [f"{key}={value}" for key, value in keys.items() if value is not None]
+        folder, chosen = open_run(TournamentConfig, config, changes, resume, "deckhand tournament tournament_flotsam", free=["workers"])
         console = Console()
         console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
         with progress_bar(console, "playing") as report:

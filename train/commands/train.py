@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Changes, require_training
+from .common import Changes, open_run, require_training
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
             typer.Argument(help="A .yaml file, or the name of a shipped config: flotsam, boote, memory, smoke.", show_default=False),
         ] = None,
         resume: Annotated[
-            Path | None, typer.Option(help="Go on from the last checkpoint of this run folder, with its config; CONFIG is not needed.")
+            Path | None, typer.Option(help="Go on from the last checkpoint of this run folder, with its config; without CONFIG.")
         ] = None,
         set_: Changes = None,
         out: Annotated[Path | None, typer.Option(help="Folder in which the run folder is made (the config's 'runs').")] = None,
@@ -35,32 +35,17 @@ def register(app: typer.Typer) -> None:
         """
         from rich.console import Console
 
-        from ..config import ConfigError, TrainConfig, load_config
+        from ..config import TrainConfig
 
         require_training()
-        from ..runs import RunFolder
-
         changes = list(set_ or [])
         changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed), ("budget.steps", steps)) if value is not None]
-        if config is None and resume is None:
-            raise ConfigError("name a config, for example: deckhand train flotsam")
-        if config is None and changes:
-            raise ConfigError(f"{resume} goes on with its own config: leave out {changes[0]}")
-        chosen = load_config(config, changes) if config is not None else None
-        if resume is not None:
-            folder, stored = RunFolder.open(resume, TrainConfig)
-            changed = [k for k, value in stored if k not in ("name", "runs") and chosen is not None and getattr(chosen, k) != value]
-            if changed:
-                raise ConfigError(f"{resume} was started with another config: {', '.join(changed)} differ; resume it without CONFIG")
-            chosen = stored
+        folder, chosen = open_run(TrainConfig, config, changes, resume, "deckhand train flotsam")
 
         # Imported late: torch takes seconds to load, and a wrong config should be refused at once.
         from ..ppo import Trainer, summary
         from ..variants import train_variants
 
-        assert chosen is not None
-        if resume is None:
-            folder = RunFolder.create(Path(chosen.runs), chosen)
         console = Console()
         console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
         if chosen.variants:
