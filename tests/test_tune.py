@@ -238,6 +238,21 @@ def test_a_killed_study_goes_on_as_if_nothing_had_happened(finished, write, tmp_
 
 
 @pytest.mark.needs_jit
+def test_a_finished_study_is_given_more_trials(finished, write, tmp_path):
+    folder, _ = tune(tmp_path, write(trials=2))
+    assert told(folder) == told(finished)[:2]
+    with folder.held():
+        result = CliRunner().invoke(app, ["tune", "--resume", str(folder.path), "--trials", "3"])
+        assert (result.exit_code, "in use" in result.output) == (2, True)
+        assert load_kind(TuneConfig, str(folder.path / "config.yaml")).trials == 2
+    result = CliRunner().invoke(app, ["tune", "--resume", str(folder.path), "--trials", "3"])
+    assert result.exit_code == 0, result.output
+    assert told(folder) == told(finished)
+    for name in ("best.yaml", "trials.md", "config.yaml"):
+        assert (folder.path / name).read_text() == (finished.path / name).read_text()
+
+
+@pytest.mark.needs_jit
 def test_trials_that_trail_end_early(write, tmp_path, monkeypatch):
     # The second is far behind at once, but is given two evaluations.
     figures = iter([0.5, 0.6, 0.9, 0.1, 0.55])
@@ -275,7 +290,12 @@ def test_damaged_and_foreign_studies_are_refused(write, tmp_path):
 
 
 def test_command_line_errors():
-    for arguments, words in (([], "name a config"), (["nothing"], "tune_flotsam"), (["smoke", "--resume", "x"], "leave out smoke")):
+    for arguments, words in (
+        ([], "name a config"),
+        (["nothing"], "tune_flotsam"),
+        (["smoke", "--resume", "x"], "leave out smoke"),
+        (["--resume", "x", "--seed", "1"], "leave out seed=1; only trials can change"),
+    ):
         result = CliRunner().invoke(app, ["tune", *arguments])
         assert result.exit_code == 2
         assert words in result.output

@@ -14,7 +14,8 @@ many steps (optuna's ``MedianPruner``).
 
 *Resumption.* ``study.jsonl`` is the study in optuna's own journal format. What is proposed for a trial follows from the seed and the
 trials before it. A trial that was killed is therefore proposed again, and goes on from its checkpoint: a study that was stopped ends as
-one that was not. In the journal the killed attempt stays as a failed trial, which optuna leaves out.
+one that was not. In the journal the killed attempt stays as a failed trial, which optuna leaves out. For the same reason a finished study
+can be given more trials, and ends as one that had so many from the start.
 """
 
 import json

@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
         set_: Changes = None,
         out: Annotated[Path | None, typer.Option(help="Folder in which the study's folder is made (the config's 'runs').")] = None,
         seed: Annotated[int | None, typer.Option("--seed", "-s", help="The config's 'seed'.")] = None,
-        trials: Annotated[int | None, typer.Option(help="The config's 'trials'.")] = None,
+        trials: Annotated[
+            int | None, typer.Option(help="The config's 'trials': how many there are in all. With --resume, more of them or fewer.")
+        ] = None,
     ) -> None:
         """Tune keys of a training config: an optuna study whose trials are training runs; those that trail end early.
 
@@ -34,6 +36,8 @@ def register(app: typer.Typer) -> None:
         Another: deckhand tune tune_flotsam --trials 20 --set 'space={ppo.gamma: {choices: [0.97, 0.99, 1.0]}}'
 
         After a crash: deckhand tune --resume runs/tune_flotsam-1
+
+        More trials: deckhand tune --resume runs/tune_flotsam-1 --trials 40
         """
         from rich.console import Console
 
@@ -42,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
         changes = list(set_ or [])
         changes += [f"{key}={value}" for key, value in (("runs", out), ("seed", seed), ("trials", trials)) if value is not None]
-        folder, chosen = open_run(TuneConfig, config, changes, resume, "deckhand tune tune_flotsam")
+        folder, chosen = open_run(TuneConfig, config, changes, resume, "deckhand tune tune_flotsam", free=["trials"])
         console = Console()
         console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
         console.print(Tune(chosen, folder, console).run().to_rich())
