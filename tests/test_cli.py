@@ -291,7 +291,6 @@ def test_every_game_can_be_played_to_its_end(name):
         ((), "name a config, for example: deckhand train flotsam"),
         (("smoke", "--resume", "x"), "x goes on with its own config: leave out smoke\n"),
         (("--resume", "x", "--steps", 5), "x goes on with its own config: leave out budget.steps=5\n"),
-        (("--resume", "no/such/run"), "no/such/run is no run folder"),
     ],
 )
 def test_a_training_is_opened_by_a_config_or_by_its_folder(args, words):

@@ -68,13 +68,13 @@ class Network(Section):
 
 
 class PPO(Section):
-    """The algorithm's numbers."""
+    """The algorithm's numbers. A warm start uses ``games``, ``steps`` and what its critic needs, the rest is for what follows it."""
 
-    games: Positive
-    steps: Positive
-    batch_size: Annotated[int, Field(ge=2)]
-    epochs: Positive
-    learning_rate: Schedule
+    games: Positive = 512
+    steps: Positive = 64
+    batch_size: Annotated[int, Field(ge=2)] = 4096
+    epochs: Positive = 2
+    learning_rate: Schedule = Schedule(start=3e-4, end=3e-4)
     gamma: Share = 0.99
     gae_lambda: Share = 0.95
     clip: Annotated[float, Field(gt=0, le=1)] = 0.2
@@ -175,7 +175,7 @@ class TrainConfig(RunConfig):
     network: Network
     warm_start: list[WarmStart] = []
     """Stages, one after another; a single one stands for itself."""
-    ppo: PPO
+    ppo: PPO = PPO()
     opponents: Opponents = Opponents()
     budget: Budget
     evaluation: Evaluation
