@@ -4,19 +4,19 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..envs.core import Game, OptionError, get_game
+from ..envs.core import DeckhandError, Game, OptionError, get_game
 from ..envs.core.agent import Agent, RandomAgent
 from .by_players import ByPlayers
 from .policy import PolicyAgent
 from .rule_agent import RuleAgent
 from .rules import rule_set
 from .search import Budget, FlatSearch, SearchAgent, TreeSearch
-from .shipped import best_specs, shipped_policies
+from .shipped import best_file, best_specs, shipped_policies
 
 _CALL = re.compile(r"(?:([^():]*):)?([A-Za-z_]\w*)(?:\((.*)\))?")
 _SEARCHES: dict[str, tuple[type[SearchAgent], tuple[str, ...]]] = {
-    "flat": (FlatSearch, ("policy", "caution", "until", "horizon")),
-    "ismcts": (TreeSearch, ("policy", "exploration", "bias", "until", "horizon")),
+    "flat": (FlatSearch, ("others", "policy", "caution", "until", "horizon")),
+    "ismcts": (TreeSearch, ("others", "policy", "exploration", "bias", "until", "horizon")),
 }
 RESERVED = ("random", "best", "sample", *_SEARCHES)
 """Names that mean the same in every game: no rule agent and no policy can have them."""
@@ -128,7 +128,10 @@ def _is_file(spec: str) -> bool:
 
 def _make_best(game: Game) -> Agent:
     specs = best_specs(game) or {game.min_players: default_agent(game)}
-    made = {spec: make_agent(game, spec) for spec in specs.values()}
+    try:
+        made = {spec: make_agent(game, spec) for spec in specs.values()}
+    except DeckhandError as error:
+        raise OptionError(f"{best_file(game)}: {error}") from None
     if len(made) > 1:
         return ByPlayers(game, {count: made[spec] for count, spec in specs.items()}, "best")
     (agent,) = made.values()
@@ -161,7 +164,7 @@ def _make_search(game: Game, spec: str, name: str, arguments: str) -> SearchAgen
             raise OptionError(f"{game.name}: agent {spec!r} has no setting {text!r}; allowed are: {', '.join(f'{k}=' for k in allowed)}")
         elif key in given:
             raise OptionError(f"{game.name}: agent {spec!r} has the setting {key} twice")
-        elif key == "policy":
+        elif key in ("others", "policy"):
             settings[key] = make_agent(game, value)
         else:
             settings[key] = value if key == "until" else _number(game, spec, key, value)

@@ -9,6 +9,7 @@
 ==================================  ================================================================================================
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,17 @@ def shipped_policies(game: Game) -> dict[str, Path]:
     return {path.stem: path for path in sorted((WEIGHTS_FOLDER / game.name).glob("*.safetensors"))}
 
 
+def best_file(game: Game) -> Path:
+    """The file that says which agent is the strongest; not every game has it."""
+    return WEIGHTS_FOLDER / game.name / "best.yaml"
+
+
 def best_specs(game: Game) -> dict[int, str] | None:
     """The spec of the strongest agent that ships for every player count of a game; None where nobody has said which it is.
 
     :class:`OptionError` names a ``best.yaml`` that cannot be read, leaves out player counts or says anything else.
     """
-    path = WEIGHTS_FOLDER / game.name / "best.yaml"
+    path = best_file(game)
     if not path.is_file():
         return None
     counts = range(game.min_players, game.max_players + 1)
@@ -41,4 +47,7 @@ def best_specs(game: Game) -> dict[int, str] | None:
     specs = dict.fromkeys(counts, values) if isinstance(values, str) else values
     if not isinstance(specs, dict) or set(specs) != set(counts) or not all(isinstance(spec, str) for spec in specs.values()):
         raise OptionError(f"{path} must hold an agent, or an agent for each player count {counts[0]} to {counts[-1]}")
+    for spec in specs.values():
+        if "best" in re.split(r"[(),:=\s]+", spec):
+            raise OptionError(f"{path} cannot hold {spec!r}: it is the file that says what best is")
     return specs

@@ -174,6 +174,29 @@ def test_a_damaged_choice_of_the_best_is_refused_by_name(data, tmp_path, monkeyp
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("lowest", ": flotsam_fight: unknown agent 'lowest'; the agents are: random, low"),
+        ("{2: low, 3: low, 4: low, 5: low, 6: low(1)}", ": flotsam_fight: agent 'low' takes 0 parameters at most, not 1"),
+        ("none.yaml", ": none.yaml cannot be read"),
+        ("best", " cannot hold 'best'"),
+        ("{2: low, 3: 'flotsam_fight:best', 4: low, 5: low, 6: low}", " cannot hold 'flotsam_fight:best'"),
+        ("flat(4, best)", " cannot hold 'flat(4, best)'"),
+        ("flat(4,policy=best)", " cannot hold 'flat(4,policy=best)'"),
+        ("sample(best)", " cannot hold 'sample(best)'"),
+    ],
+)
+def test_a_best_that_cannot_be_made_is_refused_by_its_file(text, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "WEIGHTS_FOLDER", tmp_path)
+    (tmp_path / "flotsam_fight").mkdir()
+    (tmp_path / "flotsam_fight" / "").write_text(text)
+    with pytest.raises(OptionError) as caught:
+        make_agent("flotsam_fight", "best")
+    assert str(caught.value).startswith(f"{file}{words}")
+    assert "\n" not in str(caught.value)
+
+
 def test_agents_by_player_count_see_what_they_ask_for():
     game = get_game("flotsam_fight")
     seen = []
