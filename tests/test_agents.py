@@ -189,8 +189,9 @@ def test_a_damaged_choice_of_the_best_is_refused_by_name(data, tmp_path, monkeyp
 )
 def test_a_best_that_cannot_be_made_is_refused_by_its_file(text, words, tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "WEIGHTS_FOLDER", tmp_path)
-    (tmp_path / "flotsam_fight").mkdir()
-    (tmp_path / "flotsam_fight" / "").write_text(text)
+    file = tmp_path / "flotsam_fight" / "best.yaml"
+    file.parent.mkdir()
+    file.write_text(text)
     with pytest.raises(OptionError) as caught:
         make_agent("flotsam_fight", "best")
     assert str(caught.value).startswith(f"{file}{words}")
