@@ -15,8 +15,8 @@ from .shipped import best_file, best_specs, shipped_policies
 
 _CALL = re.compile(r"(?:([^():]*):)?([A-Za-z_]\w*)(?:\((.*)\))?")
 _SEARCHES: dict[str, tuple[type[SearchAgent], tuple[str, ...]]] = {
-    "flat": (FlatSearch, ("policy", "caution", "until", "horizon")),
-    "ismcts": (TreeSearch, ("policy", "exploration", "bias", "until", "horizon")),
+    "flat": (FlatSearch, ("others", "policy", "caution", "until", "horizon")),
+    "ismcts": (TreeSearch, ("others", "policy", "exploration", "bias", "until", "horizon")),
 }
 RESERVED = ("random", "best", "sample", *_SEARCHES)
 """Names that mean the same in every game: no rule agent and no policy can have them."""
@@ -164,7 +164,7 @@ def _make_search(game: Game, spec: str, name: str, arguments: str) -> SearchAgen
             raise OptionError(f"{game.name}: agent {spec!r} has no setting {text!r}; allowed are: {', '.join(f'{k}=' for k in allowed)}")
         elif key in given:
             raise OptionError(f"{game.name}: agent {spec!r} has the setting {key} twice")
-        elif key == "policy":
+        elif key in ("others", "policy"):
             settings[key] = make_agent(game, value)
         else:
             settings[key] = value if key == "until" else _number(game, spec, key, value)

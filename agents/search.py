@@ -95,21 +95,35 @@ class SearchAgent(Agent):
     """What the searches have in common.
 
     ``rollout`` plays the imagined games on: a :class:`RuleAgent` of the game, a :class:`RandomAgent`, or (flat search only) a
-    :class:`Policy`. They go on until the game's end; with ``until="reward"`` until somebody is rewarded, which suits games of several
-    rounds; with ``horizon`` > 0 for so many decisions at most. ``policy`` says which actions are the likely ones in the turn to decide;
-    without it the agent of the rollouts does.
+    :class:`Policy`; ``others``, if given, plays the other seats in its place (a rule agent or the random one). They go on until the
+    game's end; with ``until="reward"`` until somebody is rewarded, which suits games of several rounds; with ``horizon`` > 0 for so many
+    decisions at most. ``policy`` says which actions are the likely ones in the turn to decide; without it the agent of the rollouts does.
     """
 
     sees_observations = False
     games_at_once = 4  # a few: company makes it no faster, and results come early
 
     def __init__(
-        self, game: Game, budget: Budget, rollout: Agent, *, policy: Policy | None = None, until: Until = "end", horizon: int = 0
+        self,
+        game: Game,
+        budget: Budget,
+        rollout: Agent,
+        *,
+        others: Agent | None = None,
+        policy: Policy | None = None,
+        until: Until = "end",
+        horizon: int = 0,
     ) -> None:
         if not isinstance(rollout, (RuleAgent, RandomAgent, Policy)) or rollout.game is not game:
             raise OptionError(
                 f"{game.name}: rollouts need a rule agent of this game, the random agent or a trained policy, not {rollout.name!r}"
             )
+        if others is not None and (not isinstance(others, (RuleAgent, RandomAgent)) or others.game is not game):
+            raise OptionError(
+                f"{game.name}: the others of a search must be a rule agent of this game or the random agent, not {others.name!r}"
+            )
+        if others is not None and isinstance(rollout, Policy):
+            raise OptionError(f"{game.name}: a search in which the policy {rollout.name!r} plays has no others: it plays every seat")
         if policy is None and isinstance(rollout, Policy):
             policy = rollout
         if policy is not None and not (isinstance(policy, Policy) and policy.game is game):
@@ -120,9 +134,9 @@ class SearchAgent(Agent):
             raise OptionError(f"{game.name}: horizon cannot be {horizon}; it is a number of decisions to {MAX_HORIZON}, 0 for no limit")
         self.game = game
         self.budget = budget
-        rules = rule_set(game)
-        self._kind = rollout.kind if isinstance(rollout, RuleAgent) else 0
-        self._params = rollout.params if isinstance(rollout, RuleAgent) else np.zeros(rules.width)
+        players = [agent if isinstance(agent, RuleAgent) else None for agent in (rollout, others or rollout)]
+        self._kinds = np.array([player.kind if player else 0 for player in players])
+        self._params = np.array([player.params if player else np.zeros(rule_set(game).width) for player in players])
         self._policy = policy
         self._to_reward = until == "reward"
         self._horizon = horizon or MAX_HORIZON
@@ -164,9 +178,9 @@ class SearchAgent(Agent):
             self.game.loops.write_observations(views, np.arange(len(views)), observations)
             return self._policy.probabilities(observations, masks)
         prior = np.zeros(masks.shape)
-        if self._kind > 0:
+        if self._kinds[0] > 0:
             actions = np.empty(len(views), np.int64)
-            self._loops.prefer(views, masks, seeds, self._kind, self._params, actions)
+            self._loops.prefer(views, masks, seeds, self._kinds, self._params, actions)
             prior[np.arange(len(views)), actions] = 1
         return prior
 
@@ -183,7 +197,7 @@ class FlatSearch(SearchAgent):
         super().__init__(game, budget, rollout, **settings)
         if not 0 <= caution < np.inf:
             raise OptionError(f"{game.name}: caution cannot be {caution}; it is a number of standard errors, 0 or more")
-        self._caution = caution if self._kind > 0 or self._policy is not None else 0.0
+        self._caution = caution if self._kinds[0] > 0 or self._policy is not None else 0.0
         self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
 
@@ -233,7 +247,7 @@ class FlatSearch(SearchAgent):
                     seeds,
                     first,
                     count,
-                    self._kind,
+                    self._kinds,
                     self._params,
                     self._to_reward,
                     self._horizon,
@@ -346,7 +360,7 @@ class TreeSearch(SearchAgent):
                     int(seeds[j]),
                     first,
                     count,
-                    self._kind,
+                    self._kinds,
                     self._params,
                     self._to_reward,
                     self._horizon,

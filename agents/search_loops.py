@@ -2,7 +2,8 @@
 
 Both searches imagine *worlds*: full positions drawn at random among those that fit a seat's view. A world is played on with a rule agent
 in every seat, who sees no more of it than a view, until the game ends or the search has seen enough. What counts is the return of the
-seat to move. A tree is an array of ``NODE`` records, ``tree[0]`` its root; children hang in a list (``child``, ``sibling``).
+seat to move, for which agent 0 of ``kinds`` and ``params`` plays on; agent 1 plays for the others. A tree is an array of ``NODE`` records,
+``tree[0]`` its root; children hang in a list (``child``, ``sibling``).
 """
 
 from typing import Any
@@ -41,21 +42,25 @@ def is_paid(states: Any, i: int) -> bool:
     return False
 
 
-def roll_out(states: Any, i: int, kind: int, params: Any, to_reward: bool, limit: int, rng: Any, scratch: Any, mask: Any) -> None:
+def roll_out(
+    states: Any, i: int, seat: int, kinds: Any, params: Any, to_reward: bool, limit: int, rng: Any, scratch: Any, mask: Any
+) -> None:
     """Play game ``i`` on until it ends, or has made ``limit`` decisions, or (``to_reward``) its last decision paid a reward."""
     while states[i].to_move >= 0 and states[i].decisions < limit and not (to_reward and is_paid(states, i)):
+        mover = states[i].to_move
+        who = 0 if mover == seat else 1
         write_mask(states, i, mask)
-        write_view(states, i, states[i].to_move, scratch, 0)
-        advance(states, i, choose(kind, scratch[0], mask, rng, params))
+        write_view(states, i, mover, scratch, 0)
+        advance(states, i, choose(kinds[who], scratch[0], mask, rng, params[who]))
 
 
-def prefer(views: Any, masks: Any, seeds: Any, kind: int, params: Any, actions: Any) -> None:
+def prefer(views: Any, masks: Any, seeds: Any, kinds: Any, params: Any, actions: Any) -> None:
     """What the rule agent would do in each view; the first legal action for kind 0."""
     rng = np.empty(4, np.int64)
     for i in range(len(views)):
-        if kind > 0:
+        if kinds[0] > 0:
             seed_rng(rng, seeds[i], 4)
-            actions[i] = choose(kind, views[i], masks[i], rng, params)
+            actions[i] = choose(kinds[0], views[i], masks[i], rng, params[0])
         else:
             actions[i] = np.argmax(masks[i])
 
@@ -78,7 +83,7 @@ def sample_worlds(
     seeds: Any,
     first: int,
     count: int,
-    kind: int,
+    kinds: Any,
     params: Any,
     to_reward: bool,
     horizon: int,
@@ -113,7 +118,7 @@ def sample_worlds(
                 scratch[2] = scratch[1]
                 seed_rng(rng, seed, 5)
                 advance(scratch, 2, action)
-                roll_out(scratch, 2, kind, params, to_reward, scratch[1].decisions + horizon, rng, scratch, mask)
+                roll_out(scratch, 2, seat, kinds, params, to_reward, scratch[1].decisions + horizon, rng, scratch, mask)
                 decisions += scratch[2].decisions - scratch[1].decisions
                 gain = scratch[2].returns[seat] - reference
                 if k < 0:
@@ -130,7 +135,7 @@ def grow_tree(
     seed: int,
     first: int,
     count: int,
-    kind: int,
+    kinds: Any,
     params: Any,
     to_reward: bool,
     horizon: int,
@@ -165,15 +170,17 @@ def grow_tree(
                 node = select(tree, node, scratch[1].to_move, mask, exploration, bias, prior, bounds, rng)
             else:
                 preferred = 0
-                if kind > 0:
-                    write_view(scratch, 1, scratch[1].to_move, scratch, 0)
-                    preferred = choose(kind, scratch[0], mask, rng, params)
+                mover = scratch[1].to_move
+                who = 0 if mover == seat else 1
+                if kinds[who] > 0:
+                    write_view(scratch, 1, mover, scratch, 0)
+                    preferred = choose(kinds[who], scratch[0], mask, rng, params[who])
                     likes[preferred] = 1
                 node = select(tree, node, scratch[1].to_move, mask, exploration, bias, likes, bounds, rng)
                 likes[preferred] = 0
             is_new = tree[0].nodes > used
             advance(scratch, 1, tree[node].action)
-        roll_out(scratch, 1, kind, params, to_reward, limit, rng, scratch, mask)
+        roll_out(scratch, 1, seat, kinds, params, to_reward, limit, rng, scratch, mask)
         decisions += scratch[1].decisions - views[0].decisions
         for other in range(views[0].players):
             value = scratch[1].returns[other] - views[0].returns[other]

@@ -79,14 +79,16 @@ def test_views_and_generators_stay_untouched(spec):
 
 
 @compiled
-def test_flat_search_takes_the_action_with_the_best_mean_over_common_worlds():
+@pytest.mark.parametrize("others", [None, "strong"])
+def test_flat_search_takes_the_action_with_the_best_mean_over_common_worlds(others):
     """A literal second program: clone, resample, play on through ``Position`` and the rule agent's ``act``."""
     worlds, seed = 5, 21
     game = get_game("flotsam_fight")
     low = make_agent(game, "low")
+    rivals = make_agent(game, others) if others else low
     position = played("flotsam_fight", 3, 8, 4)
     seat = position.to_move
-    search = FlatSearch(game, Budget(worlds), low, caution=0)
+    search = FlatSearch(game, Budget(worlds), low, others=rivals if others else None, caution=0)
     search.reset(seed)
     (chosen,), (values,) = search.act_and_judge(show_turns(game, position.states, ROW, search))
     world_stream = int(np.random.default_rng(seed).integers(2**53, size=1)[0])
@@ -97,7 +99,7 @@ def test_flat_search_takes_the_action_with_the_best_mean_over_common_worlds():
             copy = world.clone()
             copy.apply(action)
             while not copy.is_over:
-                copy.apply(act(low, copy))
+                copy.apply(act(low if copy.to_move == seat else rivals, copy))
             returns.setdefault(action, []).append(copy.record["returns"][seat])
     means = {action: np.mean(values) for action, values in returns.items()}
     best = max(means.values())
@@ -334,6 +336,9 @@ def test_specs_name_budget_rollout_and_settings():
         ("flat(9,caution=-1)", ["caution", "-1"]),
         ("flat(9,caution=nan)", ["caution", "nan"]),
         ("flat(9,until=never)", ["until", "'never'", "'end'", "'reward'"]),
+        ("flat(9,others=flat(9))", ["others", "rule agent", "'flat(9)'"]),
+        ("flat(9,low,others=policy)", ["others", "rule agent", "'policy'"]),
+        ("flat(9,policy,others=low)", ["'policy' plays", "every seat"]),
         ("flat(9,policy=low)", ["policy", "trained policy", "'low'"]),
         ("ismcts(9,policy=nowhere)", ["unknown agent 'nowhere'"]),
         ("ismcts(9,caution=1)", ["no setting 'caution=1'", "exploration="]),
@@ -375,18 +380,21 @@ def test_rollouts_play_like_the_rule_agents_at_the_table(name):
 
     game = get_game(name)
     rules = rule_set(game)
+    others = make_agent(game, next(iter(rules.agents)))
+    seat, n = 1, game.max_players
     for rule in rules.agents:
         agent = make_agent(game, rule)
-        n = game.max_players
         states = game.deal(n, {}, [derive_seed(9, k) for k in range(2)])
         table = game.copy(states)
         mask = np.zeros(game.num_actions, np.bool_)
-        kinds = np.full((2, n), agent.kind)
-        rules.loops.play(table, 0, kinds, np.tile(agent.params, (2, n, 1)), 6, game.allocate(1), mask)
+        seated = [agent if k == seat else others for k in range(n)]
+        kinds = np.tile([player.kind for player in seated], (2, 1))
+        rules.loops.play(table, 0, kinds, np.tile([player.params for player in seated], (2, 1, 1)), 6, game.allocate(1), mask)
+        kinds, params = np.array([agent.kind, others.kind]), np.array([agent.params, others.params])
         rng = np.zeros(4, np.int64)
         for i in range(2):
             game.loops.seed_rng(rng, 6, i)
-            _bound_loops(game).roll_out(states, i, agent.kind, agent.params, False, 1 << 30, rng, game.allocate(1), mask)
+            _bound_loops(game).roll_out(states, i, seat, kinds, params, False, 1 << 30, rng, game.allocate(1), mask)
         assert states.tobytes() == table.tobytes()
 
 
