@@ -75,11 +75,11 @@ class Imitation:
             self._keep(collected)
             samples = generator.integers(self._used, size=len(collected["returns"]))
             rate = settings.learning_rate.start
-            loss, value_loss = self._learn(samples, generator, rate, rate, self.ppo.vf_coef)
+            loss, value_loss = self._learn(samples, generator, rate, rate, with_critic=True)
             return {"agreement": agreement, "loss": loss, "value_loss": value_loss}
         done = (k - self.rollouts) / settings.epochs
         first, last = settings.learning_rate.at(done), settings.learning_rate.at(done + 1 / settings.epochs)
-        return {"loss": self._learn(generator.permutation(self._used), generator, first, last, value_coef=0.0)[0]}
+        return {"loss": self._learn(generator.permutation(self._used), generator, first, last, with_critic=False)[0]}
 
     def _keep(self, collected: dict[str, NDArray[Any]]) -> None:
         end = self._used + len(collected["returns"])
@@ -88,7 +88,7 @@ class Imitation:
         self._used = end
 
     def _learn(
-        self, samples: NDArray[np.int64], generator: np.random.Generator, first_rate: float, last_rate: float, value_coef: float
+        self, samples: NDArray[np.int64], generator: np.random.Generator, first_rate: float, last_rate: float, with_critic: bool
     ) -> tuple[float, float]:
         """One pass over the rows ``samples``, the learning rate moving in a straight line: the mean losses of actor and critic."""
         policy: Any = self.ppo.policy
@@ -103,16 +103,20 @@ class Imitation:
             observations = torch.from_numpy(self._data["observations"][rows][:, naming.columns]).float()
             masks = np.unpackbits(self._data["masks"][rows], axis=1, count=self._data["targets"].shape[1]).astype(np.bool_)
             targets = torch.from_numpy(self._data["targets"][rows][:, naming.actions]).float()
-            pi, vf = policy.mlp_extractor(policy.extract_features(observations))
+            features = policy.extract_features(observations)
             illegal = torch.from_numpy(~masks[:, naming.actions])
-            log_probs = policy.action_net(pi).masked_fill(illegal, -1e8).log_softmax(dim=1)
+            logits = policy.action_net(policy.mlp_extractor.forward_actor(features))
+            log_probs = logits.masked_fill(illegal, -1e8).log_softmax(dim=1)
             if self._searches:
                 loss = (log_probs.exp() * (log_probs - targets / self.settings.temperature)).sum(dim=1).mean()
             else:
                 loss = -(targets * log_probs).sum(dim=1).mean()
-            value_loss = nn.functional.mse_loss(policy.value_net(vf).flatten(), torch.from_numpy(self._data["returns"][rows]))
+            value_loss = torch.zeros(())
+            if with_critic:
+                values = policy.value_net(policy.mlp_extractor.forward_critic(features)).flatten()
+                value_loss = nn.functional.mse_loss(values, torch.from_numpy(self._data["returns"][rows]))
             policy.optimizer.zero_grad()
-            (loss + value_coef * value_loss).backward()
+            (loss + self.ppo.vf_coef * value_loss).backward()
             nn.utils.clip_grad_norm_(policy.parameters(), self.ppo.max_grad_norm)
             policy.optimizer.step()
             losses.append((loss.item(), value_loss.item()))
