@@ -392,6 +392,53 @@ def test_strong_plays_its_last_card():
     assert position.action_to_string(act(strong, position)).startswith("96>")
 
 
+@pytest.mark.parametrize(
+    ("count", "weight", "hands", "tops", "expected"),
+    [
+        # 80 fits boat 4, which 36 has activated; boats 3, 6 and 9 would be of no use, and an opponent may activate the next one.
+        ("last", 1, [[36, 80], [50, 63]], {}, "36>4"),
+        # 75 fits boats 3 and 5: the opponent can cover one of them only.
+        ("last", 1, [[30, 75], [50, 63]], {3: 6}, "30>5"),
+        # After 88 only 96 and the multiples of 7 above 70 fit, after 98 most multiples of 8.
+        ("free_last", -1, [[88, 98], [50, 63]], {7: 70, 8: 16}, "88>8"),
+        ("free_last", 1, [[88, 98], [50, 63]], {7: 70, 8: 16}, "98>7"),
+        # With two cards left it counts for nothing, and the lowest action is taken.
+        ("free_last", 1, [[49, 88, 98], [50, 63]], {7: 42, 8: 16}, "49>7"),
+        # 40 and 80 are multiples of 4, only 80 of 8, neither of 3.
+        ("follow", 1, [[12, 40, 80], [50, 63]], {}, "12>4"),
+        ("follow", -1, [[12, 40, 80], [50, 63]], {}, "12>3"),
+        # After 30, 40 can go on boat 5 and 60 on boats 5 and 6; after 60 on boat 5, nothing.
+        ("places", 1, [[30, 40, 60], [50, 63]], {5: 20, 6: 12}, "30>5"),
+        ("places", -1, [[30, 40, 60], [50, 63]], {5: 20, 6: 12}, "60>5"),
+        # After 40, of 14 and 30 only 14 can be played.
+        ("fits", 1, [[14, 30, 40], [50, 63]], {5: 25, 7: 7}, "14>7"),
+        ("fits", -1, [[14, 30, 40], [50, 63]], {5: 25, 7: 7}, "40>5"),
+        # Without 21 all cards are multiples of 8; without one of the others two of three.
+        ("boat", 1, [[21, 32, 40, 64], [50, 63]], {}, "21>3"),
+        ("boat", -1, [[21, 32, 40, 64], [50, 63]], {}, "32>4"),
+        ("boat_all", 1, [[21, 32, 40, 64], [50, 63]], {}, "21>3"),
+        ("boat_all", -1, [[21, 32, 40, 64], [50, 63]], {}, "32>4"),
+        ("opens_rank", 1, [[20, 77, 96], [50, 63]], {}, "96>3"),
+        ("opens_rank", -1, [[20, 77, 96], [50, 63]], {}, "20>4"),
+        # A boat that is active is not activated: 77 counts for nothing.
+        ("opens_rank", -1, [[20, 77, 96], [50, 63]], {7: 70}, "77>7"),
+        # No card is above 98, and none but 96 above 88 on boat 8: the opponent must pass.
+        ("stuck_late", 1, [[56, 96, 98], [50]], {7: 49, 8: 88}, "98>7"),
+        # With two cards the opponent will not draw at the reset.
+        ("stuck_late", 1, [[56, 96, 98], [50, 63]], {7: 49, 8: 88}, "56>7"),
+        ("stuck_exit", 1, [[56, 96, 98], [50, 63]], {7: 49, 8: 88}, "98>7"),
+        # The same, but the cards left are of three boats: the lead alone is not enough.
+        ("stuck_exit", 1, [[55, 56, 93, 96, 98], [50, 63]], {7: 49, 8: 88}, "56>7"),
+    ],
+)
+def test_what_the_strong_agent_counts(count, weight, hands, tops, expected):
+    game = get_game("flotsam_fight")
+    weights = {f"two.{count}": weight, "two.passing": -100}
+    values = [weights.get(p.name, 0) for p in rule_set(game).parameters["strong"]]
+    position = flotsam(hands, tops)
+    assert position.action_to_string(act(RuleAgent(game, "strong", values), position)) == expected
+
+
 def test_human_agent_asks_for_one_turn_at_a_time():
     game = get_game("flotsam_fight")
     states = game.deal(3, {}, range(4))
