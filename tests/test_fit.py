@@ -80,7 +80,7 @@ def test_every_game_has_a_config_that_explains_every_key():
         ("evaluation.deals=1000000000000", ["evaluation.deals", "10000000"]),
         ("evaluation.games=1", ["evaluation.games: unknown key", "deals"]),
         ("speed=1", ["speed: unknown key", "generations"]),
-        (f"fixed=[{', '.join(NAMES)}]", ["fixed: no parameter is left", "2 players"]),
+        (f"fixed=[{', '.join(NAMES)}]", ["fixed: no parameter is left", "2, 3, 4 players"]),
     ],
 )
 def test_wrong_configs_are_refused_in_one_clear_line(change, words):
