@@ -68,6 +68,13 @@ def test_overrides_change_nested_keys_and_read_exponents_as_numbers():
         ("ppo.learning_rate=fast", ["ppo.learning_rate", "'fast'", "write a number"]),
         ("ppo.learning_rate={start: 1}", ["ppo.learning_rate.end: missing"]),
         ("budget.steps=0", ["budget.steps cannot be 0", "warm start"]),
+        ("warm_start={agent: nobody, steps: 9}", ["warm_start.agent", "nobody", "low"]),
+        (
+            "warm_start=[{agent: low, steps: 9}, {agnt: low, steps: 9}]",
+            ["warm_start.1.agnt: unknown key", "agent", "warm_start.1.agent: missing"],
+        ),
+        ("warm_start={agent: low, steps: 9, led: 1.5}", ["warm_start.led", "1.5", "0 to 1"]),
+        ("warm_start={agent: low, steps: 9, anchor: -1}", ["warm_start.0.anchor", "-1", "greater than or equal to 0"]),
         ("ppo.clip=0", ["ppo.clip", "0", "greater than 0"]),
         ("ppo.gamma=1.5", ["ppo.gamma", "1.5", "less than or equal to 1"]),
         ("seed=1.5", ["seed", "1.5", "integer"]),

@@ -400,9 +400,23 @@ def test_a_warm_start_from_a_search_learns_more_than_its_agent_does(tmp_path):
     assert not (folder.path / "warm_start").exists()
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_an_anchor_holds_the_network_to_what_the_search_does(tmp_path):
+    """Of one world a decision the search knows no better than its rollouts' agent, but what it is told to learn is chance."""
+    agreement = {}
+    for anchor in (0, 10):
+        changes = [change for change in WARM if not change.startswith(("warm_start", "budget"))]
+        warm_start = f"warm_start={{agent: 'flat(1,low)', steps: 8192, anchor: {anchor}, led: 0.5}}"
+        folder = train(tmp_path, *changes, warm_start, "budget.steps=0")
+        rows = folder.read(folder.metrics)
+        agreement[anchor] = np.mean([row["warm_start/agreement"] for row in rows if "warm_start/agreement" in row][-8:])
+    assert agreement[10] > agreement[0] + 0.1
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 4, 5, 7])
 def test_a_run_killed_in_its_warm_start_goes_on_in_it(tmp_path, rounds):
-    config = load_config("smoke", [*WARM, "warm_start={agent: 'flat(2,low)', steps: 512, epochs: 3}"])
+    """In the first stage (rounds 1 to 5) and in the second (6 to 9), and between them."""
+    stages = "[{agent: 'flat(2,low)', steps: 512, epochs: 3}, {agent: low, steps: 512, epochs: 2}]"
+    config = load_config("smoke", [*WARM, f"warm_start={stages}"])
     whole, cut = RunFolder.create(tmp_path, config), RunFolder.create(tmp_path, config)
     Trainer(config, whole, Console(quiet=True)).run()
 
@@ -412,9 +426,9 @@ def test_a_run_killed_in_its_warm_start_goes_on_in_it(tmp_path, rounds):
     trainer = Trainer(config, cut, Console(quiet=True))
     shown = trainer.display.show_warm_start
 
-    def kill(agent, done, *values):
-        shown(agent, done, *values)
-        if done > rounds:
+    def kill(*values):
+        shown(*values)
+        if trainer.warm_rounds > rounds:
             raise Killed
 
     trainer.display.show_warm_start = kill

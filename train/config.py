@@ -93,6 +93,7 @@ class WarmStart(Section):
     batch_size: Annotated[int, Field(ge=2)] = 1024
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-5)
     temperature: Annotated[float, Field(gt=0)] = 0.5
+    anchor: NonNegative = 0.0
     led: Schedule = Schedule(start=1.0, end=0.0)
 
 

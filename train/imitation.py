@@ -160,6 +160,8 @@ class Imitation:
         """What the agent would do in every game, and what the actor is to learn, (games, num_actions): its probabilities or the returns."""
         turns = self.batch.turns(self.agent)
         if isinstance(self.agent, FlatSearch):
-            return self.agent.act_and_judge(turns)
+            labels, returns = self.agent.act_and_judge(turns)
+            returns[np.arange(len(labels)), labels] += self.settings.anchor
+            return labels, returns
         labels = self.agent.act(turns)
         return labels, np.eye(self.batch.game.num_actions)[labels]
