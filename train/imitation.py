@@ -1,15 +1,15 @@
 """A warm start: the networks learn to do what an agent does before PPO makes them better than it.
 
-In the first rollout the agent plays the learner's seat in every game, in the last in none; the share falls in a straight line, and the
-network plays the rest, its likeliest actions. Whoever plays, the agent says what it would have done, and that is what the actor learns: so
-it learns it in the positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the
-last rollout the actor learns from them in several passes. The critic learns the returns, of which every pass more would teach it the noise.
+In some of the games the agent plays the learner's seat (a share that moves from the first rollout to the last, ``led``), in the others the
+network, its likeliest actions. Whoever plays, the agent says what it would have done, and that is what the actor learns: so it learns it in
+the positions that its own play leads to as well (Ross, Gordon, Bagnell 2011, DAgger). All decisions are kept, and after the last rollout
+the actor learns from them in several passes. The critic learns the returns, of which every pass more would teach it the noise.
 
 Of a flat search the actor learns more than what it would have done: what every action returned in a few worlds. The actor's loss is the
 Kullback-Leibler divergence of its own distribution from the one proportional to exp(return / temperature), which but for a constant is
 -(expected return) / temperature - entropy. It is linear in the returns, so the chance in a few worlds averages out over many positions, and
 the network ends up stronger than the agent of the rollouts ("expert iteration", Anthony, Tian, Barber 2017). The divergence the other way
-round would prefer whatever chance favours once.
+round would prefer whatever chance favours once. With an anchor, what the search would do counts as having returned so much more.
 
 Every batch is learned in a naming drawn from the game's symmetries.
 """
