@@ -145,7 +145,7 @@ def test_errors_name_the_file(write):
 
 
 def test_unknown_configs_and_unreadable_files():
-    with pytest.raises(ConfigError, match="boote, boote-all, flotsam, flotsam-all, flotsam-duel, keltis, memory, smoke"):
+    with pytest.raises(ConfigError, match="boote, boote-all, flotsam, flotsam-all, keltis, memory, smoke"):
         load_config("flotsm")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config("nowhere/x.yaml")
