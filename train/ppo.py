@@ -114,20 +114,18 @@ class Trainer(BaseCallback):
         with self.display:
             first = 0
             while self.stages:
-                stage = self.stages.pop(0)  # that its decisions are forgotten after it
-                self._run_stage(stage, first)
-                first += stage.rounds
+                first = self._run_stage(self.stages.pop(0), first)  # after which nothing holds the stage's decisions
             shutil.rmtree(self.folder.path / "warm_start", ignore_errors=True)
             remaining = self.config.budget.steps - self.steps
             if remaining > 0:
                 self.ppo.learn(remaining, self, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
             return self._finish()
 
-    def _run_stage(self, stage: Imitation, first: int) -> None:
-        """What is not done yet of the warm start's rounds from number ``first`` on, each with a checkpoint."""
+    def _run_stage(self, stage: Imitation, first: int) -> int:
+        """What is not done yet of a stage whose first round is number ``first`` of the warm start; the number after its last."""
         end = first + stage.rounds
         if self.warm_rounds >= end:
-            return
+            return end
         stage.load(self.warm_rounds - first)
         while self.warm_rounds < end:
             stage.agent.reset(derive_seed(self.config.seed, WARM_START + self.warm_rounds))
@@ -143,6 +141,7 @@ class Trainer(BaseCallback):
             self.seconds = time.monotonic() - self._started
             self._save_checkpoint()
         shutil.rmtree(stage.folder, ignore_errors=True)
+        return end
 
     # The hooks of SB3, in the order in which it calls them.
 
