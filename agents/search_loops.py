@@ -164,19 +164,19 @@ def grow_tree(
         node = 0
         is_new = False
         while scratch[1].to_move >= 0 and not is_new and not (to_reward and node > 0 and is_paid(scratch, 1)):
+            mover = scratch[1].to_move
             write_mask(scratch, 1, mask)
             used = tree[0].nodes
             if node == 0:
-                node = select(tree, node, scratch[1].to_move, mask, exploration, bias, prior, bounds, rng)
+                node = select(tree, node, mover, mask, exploration, bias, prior, bounds, rng)
             else:
                 preferred = 0
-                mover = scratch[1].to_move
                 who = 0 if mover == seat else 1
                 if kinds[who] > 0:
                     write_view(scratch, 1, mover, scratch, 0)
                     preferred = choose(kinds[who], scratch[0], mask, rng, params[who])
                     likes[preferred] = 1
-                node = select(tree, node, scratch[1].to_move, mask, exploration, bias, likes, bounds, rng)
+                node = select(tree, node, mover, mask, exploration, bias, likes, bounds, rng)
                 likes[preferred] = 0
             is_new = tree[0].nodes > used
             advance(scratch, 1, tree[node].action)

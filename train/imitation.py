@@ -38,8 +38,8 @@ class Imitation:
 
     def __init__(self, ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, settings: WarmStart, folder: Path) -> None:
         self.ppo, self.batch, self.agent, self.settings, self.folder = ppo, batch, agent, settings, folder
-        size = ppo.rollout_buffer.buffer_size * batch.num_games
-        self.rollouts = -(-settings.steps // size)
+        self._size = ppo.rollout_buffer.buffer_size * batch.num_games  # decisions of a rollout
+        self.rollouts = -(-settings.steps // self._size)
         self.rounds = self.rollouts + settings.epochs
         """How often :meth:`run_round` is to be called."""
         self._searches = isinstance(agent, FlatSearch)
@@ -47,7 +47,7 @@ class Imitation:
 
     def load(self, rounds: int) -> None:
         """Begin after ``rounds`` rounds: read what they have collected."""
-        rows, actions = self.rollouts * self.ppo.rollout_buffer.buffer_size * self.batch.num_games, self.batch.game.num_actions
+        rows, actions = self.rollouts * self._size, self.batch.game.num_actions
         # Half the precision and a bit a legal action: a million decisions of the longest observations take 4 GB.
         self._data: dict[str, NDArray[Any]] = {
             "observations": np.empty((rows, self.batch.game.layout.size), np.float16),
@@ -154,7 +154,7 @@ class Imitation:
         several = np.concatenate([np.bitwise_count(part[1]).sum(axis=1) > 1 for part in parts])
         columns = [np.concatenate(column)[several] for column in zip(*parts, strict=True)]
         collected = dict(zip(("observations", "masks", "targets"), columns, strict=True), returns=buffer.returns.flatten()[several])
-        return collected, agreed / (buffer.buffer_size * batch.num_games)
+        return collected, agreed / self._size
 
     def _ask(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """What the agent would do in every game, and what the actor is to learn, (games, num_actions): its probabilities or the returns."""
