@@ -115,6 +115,7 @@ def test_overrides_change_nested_keys_and_read_exponents_as_numbers():
         ("checkpoint_every=10", ["checkpoint_every", "10", "256"]),
         ("evaluation.final_seed=1_000_001", ["evaluation.final_seed"]),
         ("network.activation=gelu", ["network.activation", "gelu", "tanh"]),
+        ("network={hidden: [10], symmetric: true}", ["network", "symmetric", "flotsam_fight"]),
         ("seed", ["--set seed", "key=value"]),
         ("seed.x=1", ["seed is a value"]),
         ("seed=[1", ["--set seed=[1"]),
@@ -127,6 +128,12 @@ def test_errors_name_the_key_and_what_is_allowed(override, words):
     assert "\n" not in message
     for word in words:
         assert word in message
+
+
+def test_a_symmetric_network_has_a_part_for_every_name():
+    assert load_config("keltis", ["network={hidden: [12, 60], symmetric: true}"]).network.symmetric
+    with pytest.raises(ConfigError, match=r"keltis\.yaml: network: hidden cannot be 50 where symmetric is true: .* a multiple of 6"):
+        load_config("keltis", ["network={hidden: [12, 50], symmetric: true}"])
 
 
 def test_errors_name_the_file(write):

@@ -251,7 +251,7 @@ def test_a_solo_game_trains_and_is_compared_with_baselines(tmp_path):
 
 def test_one_policy_plays_every_seat_of_a_team(tmp_path):
     changes = ["ppo.games=8", "ppo.steps=16", "ppo.batch_size=64", "budget.steps=256", "evaluation.every=128", "checkpoint_every=128"]
-    small = ["evaluation.deals=4", "evaluation.final_deals=4", "network.hidden=[16]", "threads=1", "players=[1, 3]"]
+    small = ["evaluation.deals=4", "evaluation.final_deals=4", "network={hidden: [15], symmetric: true}", "threads=1", "players=[1, 3]"]
     folder = train(tmp_path, *changes, *small, config="boote")
     report = json.loads((folder.path / "evaluation.json").read_text())
     assert [(e["players"], e["agents"]) for e in report["evaluations"][:2]] == [(1, ["policy", "call_pump"]), (3, ["policy", "call_pump"])]

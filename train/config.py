@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from ..agents import make_agent
 from ..envs import get_game
-from ..envs.core import DeckhandError
+from ..envs.core import DeckhandError, Game, OptionError
 from ..envs.core.rng import MAX_SEED
 from ..envs.core.yaml_text import read_yaml
 
@@ -65,6 +65,7 @@ class Network(Section):
 
     hidden: Annotated[list[Positive], Field(min_length=1)]
     activation: Literal["relu", "tanh"] = "relu"
+    symmetric: bool = False
 
 
 class PPO(Section):
@@ -129,6 +130,16 @@ class Evaluation(Section):
     final_deals: Deals
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 1_000_001
     final_seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 2_000_002
+
+
+def check_widths(game: Game, hidden: Sequence[int]) -> None:
+    """:class:`OptionError` unless a symmetric network for ``game`` can have hidden layers of these widths."""
+    parts = game.symmetries()[0].parts
+    if parts == 1:
+        raise OptionError(f"symmetric cannot be true: the rules of {game.name} treat nothing alike")
+    for width in hidden:
+        if width % parts:
+            raise OptionError(f"hidden cannot be {width} where symmetric is true: in {game.name} it must be a multiple of {parts}")
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -341,6 +352,8 @@ def _check_meaning(label: str, config: TrainConfig) -> None:
     game = check("game", lambda: get_game(config.game))
     for players in config.players:
         check("players", partial(game.check_players, players))
+    if config.network.symmetric:
+        check("network", partial(check_widths, game, config.network.hidden))
     check("options", lambda: game.parse_options(config.options))
     for name in config.opponents.agents:
         check("opponents.agents", partial(make_agent, game, name))

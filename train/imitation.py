@@ -11,7 +11,7 @@ Kullback-Leibler divergence of its own distribution from the one proportional to
 the network ends up stronger than the agent of the rollouts ("expert iteration", Anthony, Tian, Barber 2017). The divergence the other way
 round would prefer whatever chance favours once. With an anchor, what the search would do counts as having returned so much more.
 
-Every batch is learned in a naming drawn from the game's symmetries.
+Every batch is learned in a naming drawn from the game's symmetries, unless the network is ``symmetric`` and gives the same in each.
 """
 
 from pathlib import Path
@@ -36,14 +36,16 @@ class Imitation:
     was stopped reads it again.
     """
 
-    def __init__(self, ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, settings: WarmStart, folder: Path) -> None:
+    def __init__(
+        self, ppo: MaskablePPO, batch: LearnerBatch, agent: Agent, settings: WarmStart, folder: Path, *, symmetric: bool = False
+    ) -> None:
         self.ppo, self.batch, self.agent, self.settings, self.folder = ppo, batch, agent, settings, folder
         self._size = ppo.rollout_buffer.buffer_size * batch.num_games  # decisions of a rollout
         self.rollouts = -(-settings.steps // self._size)
         self.rounds = self.rollouts + settings.epochs
         """How often :meth:`run_round` is to be called."""
         self._searches = isinstance(agent, FlatSearch)
-        self._symmetries = batch.game.symmetries()
+        self._namings = batch.game.symmetries()[: 1 if symmetric else None]
 
     def load(self, rounds: int) -> None:
         """Begin after ``rounds`` rounds: read what they have collected."""
@@ -99,7 +101,7 @@ class Imitation:
         for i, rows in enumerate(batches):
             for group in policy.optimizer.param_groups:
                 group["lr"] = first_rate + (last_rate - first_rate) * i / len(batches)
-            naming = self._symmetries[generator.integers(len(self._symmetries))]
+            naming = self._namings[generator.integers(len(self._namings))]
             observations = torch.from_numpy(self._data["observations"][rows][:, naming.columns]).float()
             masks = np.unpackbits(self._data["masks"][rows], axis=1, count=self._data["targets"].shape[1]).astype(np.bool_)
             targets = torch.from_numpy(self._data["targets"][rows][:, naming.actions]).float()

@@ -30,6 +30,7 @@ from .imitation import Imitation
 from .opponents import OpponentPool
 from .runs import Checkpoint, RunFolder
 from .statistics import Figure
+from .symmetric import SharedLinear, share_weights
 from .tables import Grid
 
 GREEDY = "policy"
@@ -83,11 +84,20 @@ class Trainer(BaseCallback):
             weights=weights,
         )
         self.ppo = _make_model(config, ScaledReward(Sb3VecEnv(self.batch), config.reward_scale))
+        if config.network.symmetric:
+            share_weights(self.ppo.policy, self.game)
         self.steps = 0
         self.seconds = 0.0
         self.finished = False
         self.stages = [
-            Imitation(self.ppo, self.batch, make_agent(self.game, stage.agent), stage, folder.path / "warm_start" / str(i))
+            Imitation(
+                self.ppo,
+                self.batch,
+                make_agent(self.game, stage.agent),
+                stage,
+                folder.path / "warm_start" / str(i),
+                symmetric=config.network.symmetric,
+            )
             for i, stage in enumerate(config.warm_start)
         ]
         self.warm_rounds = 0
@@ -224,9 +234,9 @@ class Trainer(BaseCallback):
     # Networks, opponents, checkpoints.
 
     def _layers(self) -> Layers:
-        """The actor's layers; they share memory with the network."""
+        """The actor's layers."""
         modules = [*self.ppo.policy.mlp_extractor.policy_net, self.ppo.policy.action_net]
-        return [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in modules if isinstance(m, nn.Linear)]
+        return [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in modules if isinstance(m, (nn.Linear, SharedLinear))]
 
     def _card(self, results: list[dict[str, Any]]) -> Card:
         network = self.config.network

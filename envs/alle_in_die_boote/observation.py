@@ -183,4 +183,4 @@ def symmetry(suits: Sequence[int]) -> Symmetry:
             tops[:] = tops[:, ::-1].copy()
     actions = np.arange(NUM_ACTIONS)
     actions[CALL : CALL + CARDS] = CALL + cards
-    return Symmetry(LAYOUT.pack(pieces), actions)
+    return Symmetry(LAYOUT.pack(pieces), actions, suits)

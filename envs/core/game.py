@@ -74,6 +74,13 @@ class Symmetry(NamedTuple):
     """(layout.size,)."""
     actions: NDArray[np.int64]
     """(num_actions,)."""
+    names: Sequence[int] = ()
+    """What is named anew: ``names[i]`` is what name ``i`` stood for."""
+
+    @property
+    def parts(self) -> int:
+        """The things that are named, and one more for all the rest."""
+        return len(self.names) + 1
 
 
 class Game(ABC):

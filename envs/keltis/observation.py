@@ -185,4 +185,4 @@ def symmetry(colours: Sequence[int]) -> Symmetry:
     first, second = types[PAIR_FIRST], types[PAIR_SECOND]
     actions[STONE : STONE + len(first)] = STONE + PAIR_OF[np.minimum(first, second), np.maximum(first, second)]
     actions[DRAW_PILE : DRAW_PILE + PILES] = DRAW_PILE + piles
-    return Symmetry(LAYOUT.pack(pieces), actions)
+    return Symmetry(LAYOUT.pack(pieces), actions, colours)
