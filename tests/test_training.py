@@ -15,6 +15,7 @@ import pytest
 from deckhand.agents import RandomAgent, make_agent
 from deckhand.agents.policy import PolicyAgent
 from deckhand.envs.core import DeckhandError, get_game
+from deckhand.envs.learner_batch import LearnerBatch
 from deckhand.train.cli import app
 from deckhand.train.config import TrainConfig, load_config
 from deckhand.train.evaluation import evaluate
@@ -410,6 +411,20 @@ def test_an_anchor_holds_the_network_to_what_the_search_does(tmp_path):
         rows = folder.read(folder.metrics)
         agreement[anchor] = np.mean([row["warm_start/agreement"] for row in rows if "warm_start/agreement" in row][-8:])
     assert agreement[10] > agreement[0] + 0.1
+
+
+def test_a_prior_holds_the_network_to_what_it_has_learned(tmp_path):
+    """At this temperature returns say nothing: with a prior the network stays as the first stage made it, without one all becomes equal."""
+    surest = {}
+    for prior in (0, 1):
+        changes = [change for change in WARM if not change.startswith(("warm_start", "budget"))]
+        second = f"{{agent: 'flat(1,low)', steps: 4096, epochs: 16, temperature: 1000, prior: {prior}}}"
+        folder = train(tmp_path, *changes, f"warm_start=[{{agent: low, steps: 16384}}, {second}]", "budget.steps=0")
+        agent = PolicyAgent.load(folder.path)
+        step = LearnerBatch(agent.game, 64, 2, {}, opponents=[RandomAgent(agent.game)]).reset(1)
+        # How many times as likely as in a draw the likeliest action is.
+        surest[prior] = np.mean(agent.probabilities(step.observations, step.masks).max(axis=1) * step.masks.sum(axis=1))
+    assert surest[1] > 1.3 * surest[0]
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 4, 5, 7])

@@ -93,8 +93,9 @@ class WarmStart(Section):
     epochs: Positive = 4
     batch_size: Annotated[int, Field(ge=2)] = 1024
     learning_rate: Schedule = Schedule(start=1e-3, end=1e-5)
-    temperature: Annotated[float, Field(gt=0)] = 0.5
+    temperature: Annotated[float, Field(gt=0, le=1000)] = 0.5
     anchor: NonNegative = 0.0
+    prior: Share = 0.0
     led: Schedule = Schedule(start=1.0, end=0.0)
 
 

@@ -9,7 +9,10 @@ Of a flat search the actor learns more than what it would have done: what every 
 Kullback-Leibler divergence of its own distribution from the one proportional to exp(return / temperature), which but for a constant is
 -(expected return) / temperature - entropy. It is linear in the returns, so the chance in a few worlds averages out over many positions, and
 the network ends up stronger than the agent of the rollouts ("expert iteration", Anthony, Tian, Barber 2017). The divergence the other way
-round would prefer whatever chance favours once. With an anchor, what the search would do counts as having returned so much more.
+round would prefer whatever chance favours once. With an anchor, what the search would do counts as having returned so much more. With a
+prior, the distribution to come near is prior(action) ** prior * exp(return / temperature), where prior(action) is how likely the network
+found the action when it met the decision: the few worlds only shift what it has learned before (a policy update regularised by the policy
+before, as in Abdolmaleki et al. 2018, "Maximum a posteriori policy optimisation").
 
 Every batch is learned in a naming drawn from the game's symmetries, unless the network is ``symmetric`` and gives the same in each.
 """
@@ -64,9 +67,9 @@ class Imitation:
     def run_round(self, k: int) -> dict[str, float]:
         """Round ``k``, counted from 0.
 
-        Returns ``loss`` (of an agent's actions the cross-entropy in nats; of a search -(expected return) / temperature - entropy, returns
-        counted from those of the likeliest action); of a round that collects also ``value_loss`` and ``agreement``: how often the
-        network's likeliest action was what the agent would have done.
+        Returns ``loss`` (of an agent's actions the cross-entropy in nats; of a search the divergence from what is to be learned, but for a
+        constant); of a round that collects also ``value_loss`` and ``agreement``: how often the network's likeliest action was what the
+        agent would have done.
         """
         settings = self.settings
         generator = np.random.default_rng(k)
@@ -127,7 +130,7 @@ class Imitation:
 
     def _collect(self, led: int) -> tuple[dict[str, NDArray[Any]], float]:
         """One rollout, the agent playing the first ``led`` games: the rows to keep, and the agreement."""
-        ppo, batch = self.ppo, self.batch
+        ppo, batch, settings = self.ppo, self.batch, self.settings
         env: Any = ppo.env
         policy: Any = ppo.policy
         buffer: Any = ppo.rollout_buffer
@@ -140,9 +143,13 @@ class Imitation:
             masks = batch.action_masks()
             labels, targets = self._ask()
             with torch.no_grad():
-                chosen, values, _ = policy(torch.from_numpy(observations), deterministic=True, action_masks=masks)
+                distribution = policy.get_distribution(torch.from_numpy(observations), action_masks=masks)
+                values = policy.predict_values(torch.from_numpy(observations))
                 log_prob = torch.zeros(batch.num_games)  # nothing here asks how likely the network found the action
-            actions = chosen.numpy()
+            actions = distribution.get_actions(deterministic=True).numpy()
+            if self._searches and settings.prior:
+                likely = np.where(masks, distribution.distribution.logits.numpy(), 0.0).clip(-20)  # of float16 too large otherwise
+                targets += settings.prior * settings.temperature * likely  # which the loss divides by the temperature
             agreed += int((actions == labels).sum())
             actions[:led] = labels[:led]
             parts.append((np.asarray(observations, np.float16), np.packbits(masks, axis=1), targets.astype(np.float16)))
