@@ -7,8 +7,9 @@ turns give the same actions, whatever the hidden cards are.
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -36,6 +37,8 @@ CHUNK_MS = 2.0
 """How often a search with a budget of time looks at the clock."""
 
 Until = Literal["end", "reward"]
+Search = Callable[[Turns, NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
+"""An action for each of the turns ``rows``, which have more than one, from the seeds of these."""
 
 _BOUND: WeakKeyDictionary[RuleSet, Any] = WeakKeyDictionary()
 
@@ -150,6 +153,10 @@ class SearchAgent(Agent):
         self._rng = np.random.default_rng(seed)
 
     def act(self, turns: Turns) -> NDArray[np.int64]:
+        return self._decide(turns, self._search)
+
+    def _decide(self, turns: Turns, search: Search) -> NDArray[np.int64]:
+        """What ``search`` finds for the turns with more than one action, with the only action of the others."""
         if turns.game is not self.game:
             raise OptionError(f"{self.name} plays {self.game.id}, not {turns.game.id}")
         started = time.perf_counter()
@@ -158,7 +165,7 @@ class SearchAgent(Agent):
         # One seed a turn, drawn in order: turns shown together are answered like turns shown one after another.
         seeds = self._rng.integers(2**53, size=len(turns))
         if len(rows) > 0:
-            actions[rows] = self._search(turns, rows, seeds[rows])
+            actions[rows] = search(turns, rows, seeds[rows])
         self.stats.turns += len(rows)
         self.stats.seconds += time.perf_counter() - started
         return actions
@@ -201,19 +208,29 @@ class FlatSearch(SearchAgent):
         self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
 
-    def act_and_judge(self, turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def act_and_judge(self, turns: Turns, tried: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """As :meth:`act`, with what it found: the mean of what each action returned more than the likeliest, float64 (n, num_actions).
 
         0 for the likeliest, for illegal actions and for turns with a single action; the mean of an action that was dropped ends there.
+        ``tried``, bool (n, num_actions), leaves out actions other than the likeliest, which have 0 as well.
         """
-        self._values = np.zeros(turns.masks.shape)
-        return self.act(turns), self._values
+        values = np.zeros(turns.masks.shape)
+        return self._decide(turns, partial(self._search, tried=tried, values=values)), values
 
-    def _search(self, turns: Turns, rows: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _search(
+        self,
+        turns: Turns,
+        rows: NDArray[np.int64],
+        seeds: NDArray[np.int64],
+        tried: NDArray[np.bool_] | None = None,
+        values: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.int64]:
         views, masks, seats = turns.views[rows], turns.masks[rows], turns.seats[rows]
         bases = np.argmax(np.where(masks, self.prior(views, masks, seeds), -1), axis=1)
+        if tried is not None:
+            masks = masks & tried[rows]
+            masks[np.arange(len(rows)), bases] = True
         chosen = bases.copy()
-        values = np.zeros(turns.masks.shape)
         # By time one turn after another, and where a policy plays, whose answers may depend on what else is asked; else all at once.
         alone = self.budget.in_ms or self._player is not None
         for part in [slice(i, i + 1) for i in range(len(rows))] if alone else [slice(None)]:
@@ -224,8 +241,8 @@ class FlatSearch(SearchAgent):
                 if not trials.undecided.any():
                     break
             chosen[part] = trials.best(self._caution)
-            values[rows[part]] = trials.bound(0)
-        self._values = values
+            if values is not None:
+                values[rows[part]] = trials.bound(0)
         return chosen
 
     def _sample(

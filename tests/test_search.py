@@ -108,6 +108,13 @@ def test_flat_search_takes_the_action_with_the_best_mean_over_common_worlds(othe
     likeliest = act(low, position)
     for action, value in enumerate(values):
         assert value == pytest.approx(means[action] - means[likeliest] if action in means else 0)
+    # Told to try some of the actions, it judges these, and the likeliest one, as before.
+    tried = np.zeros((1, game.num_actions), np.bool_)
+    tried[0, [action for action in means if action != likeliest][::2]] = True
+    search.reset(seed)
+    _, (fewer,) = search.act_and_judge(show_turns(game, position.states, ROW, search), tried)
+    assert (fewer == np.where(tried[0], values, 0)).all()
+    assert fewer.any()
 
 
 @compiled

@@ -96,6 +96,7 @@ class WarmStart(Section):
     temperature: Annotated[float, Field(gt=0, le=1000)] = 0.5
     anchor: NonNegative = 0.0
     prior: Share = 0.0
+    least: Share = 0.0
     led: Schedule = Schedule(start=1.0, end=0.0)
 
 

@@ -14,6 +14,8 @@ prior, the distribution to come near is prior(action) ** prior * exp(return / te
 found the action when it met the decision: the few worlds only shift what it has learned before (a policy update regularised by the policy
 before, as in Abdolmaleki et al. 2018, "Maximum a posteriori policy optimisation").
 
+With ``least``, only actions that the network finds at least so likely are tried, which leaves time for more decisions.
+
 Every batch is learned in a naming drawn from the game's symmetries, unless the network is ``symmetric`` and gives the same in each.
 """
 
@@ -30,6 +32,9 @@ from torch import nn
 from ..agents import Agent, FlatSearch
 from ..envs.learner_batch import LearnerBatch
 from .config import WarmStart
+
+SURELY_NOT = 1e-9
+"""Smaller probabilities count as this one: their logarithms must not grow beyond what float16 holds."""
 
 
 class Imitation:
@@ -130,7 +135,7 @@ class Imitation:
 
     def _collect(self, led: int) -> tuple[dict[str, NDArray[Any]], float]:
         """One rollout, the agent playing the first ``led`` games: the rows to keep, and the agreement."""
-        ppo, batch, settings = self.ppo, self.batch, self.settings
+        ppo, batch = self.ppo, self.batch
         env: Any = ppo.env
         policy: Any = ppo.policy
         buffer: Any = ppo.rollout_buffer
@@ -141,15 +146,12 @@ class Imitation:
         parts = []
         for _ in range(buffer.buffer_size):
             masks = batch.action_masks()
-            labels, targets = self._ask()
             with torch.no_grad():
                 distribution = policy.get_distribution(torch.from_numpy(observations), action_masks=masks)
                 values = policy.predict_values(torch.from_numpy(observations))
                 log_prob = torch.zeros(batch.num_games)  # nothing here asks how likely the network found the action
             actions = distribution.get_actions(deterministic=True).numpy()
-            if self._searches and settings.prior:
-                likely = np.where(masks, distribution.distribution.logits.numpy(), 0.0).clip(-20)  # of float16 too large otherwise
-                targets += settings.prior * settings.temperature * likely  # which the loss divides by the temperature
+            labels, targets = self._ask(distribution.distribution.probs.numpy())
             agreed += int((actions == labels).sum())
             actions[:led] = labels[:led]
             parts.append((np.asarray(observations, np.float16), np.packbits(masks, axis=1), targets.astype(np.float16)))
@@ -165,12 +167,17 @@ class Imitation:
         collected = dict(zip(("observations", "masks", "targets"), columns, strict=True), returns=buffer.returns.flatten()[several])
         return collected, agreed / self._size
 
-    def _ask(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """What the agent would do in every game, and what the actor is to learn, (games, num_actions): its probabilities or the returns."""
-        turns = self.batch.turns(self.agent)
+    def _ask(self, likely: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What the agent would do in every game, and what the actor is to learn, (games, num_actions): its probabilities or the returns.
+
+        ``likely`` is the network's own distribution.
+        """
+        turns, settings = self.batch.turns(self.agent), self.settings
         if isinstance(self.agent, FlatSearch):
-            labels, returns = self.agent.act_and_judge(turns)
-            returns[np.arange(len(labels)), labels] += self.settings.anchor
+            labels, returns = self.agent.act_and_judge(turns, likely >= settings.least)
+            returns[np.arange(len(labels)), labels] += settings.anchor
+            # The loss divides by the temperature.
+            returns += settings.temperature * settings.prior * np.log(np.where(turns.masks, likely, 1).clip(SURELY_NOT))
             return labels, returns
         labels = self.agent.act(turns)
         return labels, np.eye(self.batch.game.num_actions)[labels]
