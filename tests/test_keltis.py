@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from deckhand.agents import RuleAgent
 from deckhand.agents.rules import rule_set
 from deckhand.envs import get_game
 from deckhand.envs.core import IllegalAction, OptionError, Position, load_records, replay
+from deckhand.envs.core.agent import show_turns
 from deckhand.envs.keltis import rules
 from deckhand.envs.keltis.table import CARD_NAMES, LETTERS
 from hypothesis import given, settings
@@ -713,3 +715,99 @@ def test_greedy_scores_as_published_and_beats_random(players, low, high):
 def test_strong_beats_greedy(players, share):
     wins, _ = match(["strong"] + ["greedy"] * (players - 1), 300)
     assert wins[0] > share
+
+
+ROWS = [{"R": "R0 R1", "Y": "Y10 Y8"}, {}]
+
+
+@pytest.mark.parametrize(
+    ("count", "weight", "others", "without", "expected", "position"),
+    [
+        # R4 leaves out 2 and 3, Y7 nothing.
+        ("gap", 1, {"laying": 1}, "lay R4", "lay Y7", {"hand": "R4 Y7", "rows": ROWS}),
+        # Four numbers are below 4, two above 8.
+        ("start", 1, {"laying": 10}, "lay R4", "lay Y8", {"hand": "R4 Y8"}),
+        ("opening_held", 1, {"laying": 10}, "lay R4", "lay Y8", {"hand": "R4 Y8 Y9"}),
+        ("opening_held", -1, {"laying": 10}, "lay R4", "lay R4", {"hand": "R4 Y8 Y9"}),
+        ("neutral", 0.5, {"laying": 1}, "lay R4", "lay N0", {"hand": "R4 N0", "rows": ROWS}),
+        ("closing", 1, {"laying": 1}, "lay R4", "lay RE", {"hand": "R4 RE", "rows": ROWS}),
+        # The second end card closes nothing.
+        ("closing", -1, {"laying": 1}, "lay RE", "lay RE", {"hand": "RE N0", "rows": [{"R": "R0 RE"}, {}]}),
+        # The next player has begun yellow, not red.
+        ("wish_new", 1, {"laying": -99, "giving": 1}, "discard R4", "discard Y8", {"hand": "R4 Y8", "rows": [{}, {"Y": "Y5 Y6"}]}),
+        ("wish_stone", 1, {"laying": -99, "giving": 1}, "discard R4", "discard Y8", {"hand": "R4 Y8", "stones": [[8], []]}),
+        # His next stone is the first; had he five, one more would give him nothing.
+        ("stone_deny", 1, {"laying": 3.5}, "discard R4", "stone R4 Y4", {"hand": "R4 Y0 Y4", "stones": [[1, 2, 3, 5, 6], []]}),
+        ("stone_deny", 1, {"laying": 8.5}, "lay R4", "lay R4", {"hand": "R4 Y0 Y4", "stones": [[1, 2], [3, 5, 6, 7, 8]]}),
+        # Both would make a row longer; he can lay red 2, not yellow 8.
+        (
+            "again",
+            0.5,
+            {"laying": -99, "in_hand": 1},
+            "discard R2",
+            "discard Y8",
+            {"hand": "R2 Y8", "rows": [{"R": "R0 R1", "Y": "Y5 Y6"}, {"R": "R5 R4", "Y": "Y7 Y4"}]},
+        ),
+        # Red 2 is worth a point.
+        ("drawing", 1.5, {"in_hand": 1}, "draw R", "draw stock", {"pile": "R2", "rows": ROWS}),
+        ("tempo", 1.5, {"in_hand": 1, "drawing": 0.5}, "draw R", "draw stock", {"pile": "R2", "rows": ROWS}),
+        ("tempo", 0.3, {"in_hand": 1, "drawing": 0.5}, "draw R", "draw R", {"pile": "R2", "rows": ROWS}),
+        # Two turns and the final phase are enough for three cards; with five to lay a turn costs a point.
+        ("crowd", 8, {"in_hand": 1, "drawing": 0.5}, "draw Y", "draw Y", {"hand": "R3 R4 R5 B9", "pile": "Y7", "rows": ROWS, "stock": 4}),
+        (
+            "crowd",
+            8,
+            {"in_hand": 1, "drawing": 0.5},
+            "draw Y",
+            "draw stock",
+            {"hand": "R3 R4 R5 R6 R7 B9", "pile": "Y7", "rows": ROWS, "stock": 4},
+        ),
+        # A fourth card is worth 3 points, between a third and a fifth 1 on average.
+        ("blur", 1, {"in_hand": 1, "drawing": 2}, "draw R", "draw stock", {"pile": "R2", "rows": [{"R": "R0 R1 R1"}, {}]}),
+        # Two cards of a new row and three are both worth nothing unless that is rounded.
+        ("soft", 2, {"in_hand": 1, "unopened": 1, "drawing": 0.05}, "draw stock", "draw R", {"hand": "R0 R1 B9", "pile": "R2"}),
+        # Of the cards around 4 only one side can be laid.
+        (
+            "other_way",
+            0.5,
+            {"in_hand": 1, "drawing": 0.1},
+            "draw stock",
+            "draw R",
+            {"hand": "R6 B9", "pile": "R2", "rows": [{"R": "R4"}, {}]},
+        ),
+    ],
+)
+def test_what_strong_counts(count, weight, others, without, expected, position):
+    assert decide(others, **position) == without
+    assert decide({**others, count: weight}, **position) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "others", "early", "late", "position"),
+    [
+        ("in_hand_late", {"drawing": 0.5}, "draw stock", "draw R", {"pile": "R2", "rows": ROWS}),
+        ("unopened_late", {"in_hand": 1, "drawing": 0.5}, "draw stock", "draw R", {"hand": "R0 R1 R2 R3 B9", "pile": "R4"}),
+        ("single_late", {"drawing": 0.5}, "draw stock", "draw Y", {"pile": "Y4"}),
+        ("point_card_late", {"drawing": 0.5}, "draw stock", "draw N", {"pile": "N0"}),
+        ("drawn_late", {"in_hand": 1, "drawing": 0.5}, "draw R", "draw stock", {"pile": "R2", "rows": ROWS}),
+        ("drawing_late", {"in_hand": 1, "drawing": 0.5}, "draw R", "draw stock", {"pile": "R2", "rows": ROWS}),
+        ("gap_late", {"laying": 1}, "lay R4", "lay Y7", {"hand": "R4 Y7", "rows": ROWS}),
+        # What R4 leaves out may still come.
+        ("unseen_late", {"laying": 1}, "lay R4", "lay Y7", {"hand": "R4 Y7", "rows": ROWS}),
+    ],
+)
+def test_what_strong_counts_late(count, others, early, late, position):
+    assert decide({**others, count: 1}, **position, stock=55) == early
+    assert decide({**others, count: 1}, **position, stock=4) == late
+    assert decide(others, **position, stock=4) == early
+
+
+def decide(weights, hand="B9", pile="", **position):
+    """What the strong agent does if it counts nothing but ``weights``; with a ``pile``, what it draws after it has discarded blue 9."""
+    p = table([hand, "B0 B1"], piles={pile[0]: pile} if pile else None, **position)
+    if pile:
+        play(p, "discard B9")
+    numbers = rule_set(GAME).parameters["strong"]
+    assert all(f"two.{name}" in {n.name for n in numbers} for name in weights)
+    agent = RuleAgent(GAME, "strong", [weights.get(n.name.removeprefix("two."), 0) for n in numbers])
+    return p.action_to_string(int(agent.act(show_turns(GAME, p.states, np.array([0]), agent))[0]))

@@ -12,6 +12,7 @@ import numpy as np
 from ...envs.core.jit import kernel
 from ...envs.keltis.rules import (
     ACT,
+    CARDS,
     COLOUR,
     COLOURS,
     COPIES,
@@ -20,12 +21,14 @@ from ...envs.keltis.rules import (
     DRAW_PILE,
     DRAW_STOCK,
     END,
+    HAND,
     LAY,
     LAY_ON,
     PAIR_FIRST,
     PAIR_SECOND,
     PILES,
     POINTS,
+    REMOVED,
     ROW_SCORE,
     STONE,
     STONE_SCORE,
@@ -39,8 +42,11 @@ from ..parameters import Parameter
 
 GREEDY, STRONG = 1, 2
 
-# The strong agent's numbers: name, what it is, its value with two or three players and with four. All but the last three were fitted by
-# evolution against ``greedy`` and an earlier ``strong`` with two and with four players: share of wins and points ahead.
+# The strong agent's numbers: name, what it is, its value with two or three players and with four. Those up to "reserve" were fitted by
+# evolution against ``greedy`` and an earlier ``strong`` with two and with four players: share of wins and points ahead. Those from
+# "in_hand_late" on count for nothing here; with two players the agent ``fitted`` has values for them. What they say that the others do not:
+# how much time is left, that a hand may hold more cards than there are turns to lay them (every card then has a price, a turn), and that
+# the cards a row will get are a guess, so that its points are an average around it.
 COUNTS = (
     ("in_hand", "part of a card that a fitting card in hand counts for", 0.89, 0.87),
     ("unseen", "part of its fair share that a fitting unseen card counts for", 0.35, 0.72),
@@ -59,6 +65,29 @@ COUNTS = (
     ("wish", "what another player could make of any card that fits one of his rows", 1.0, 1.0),
     ("wish_row", "part of the points of three more cards on the row that is added", 0.25, 0.25),
     ("wish_gap", "what every number left out takes away from that", 0.15, 0.15),
+    ("in_hand_late", "what in_hand gains until the stock is used up", 0.0, 0.0),
+    ("unseen_late", "what unseen gains until then", 0.0, 0.0),
+    ("unopened_late", "what unopened gains until then", 0.0, 0.0),
+    ("single_late", "what single gains until then", 0.0, 0.0),
+    ("point_card_late", "what point_card gains until then", 0.0, 0.0),
+    ("drawn_late", "what drawn gains until then", 0.0, 0.0),
+    ("drawing_late", "what drawing gains until then", 0.0, 0.0),
+    ("gap_late", "what gap gains until then", 0.0, 0.0),
+    ("drawing", "what a card of the stock is worth beside drawn when it is compared with piles", 0.0, 0.0),
+    ("gap", "what every number costs that a card laid on a begun row leaves out", 0.0, 0.0),
+    ("start", "what every number costs that lies between the first card of a row and the nearer end", 0.0, 0.0),
+    ("tempo", "points that a turn costs: cards that add less to a row are not counted on", 0.0, 0.0),
+    ("crowd", "what tempo gains when there are eight cards more to lay, or eight turns less to lay them", 0.0, 0.0),
+    ("blur", "part of a row's points that is taken from one card more and one card less", 0.0, 0.0),
+    ("soft", "points by which the value of a row not yet begun is rounded where it turns positive", 0.0, 0.0),
+    ("other_way", "part that the worse direction of a row counts for while both are open", 0.0, 0.0),
+    ("opening_held", "beginning a row, for every other card of its colour in hand", 0.0, 0.0),
+    ("neutral", "laying a point card apart, beside laying", 0.0, 0.0),
+    ("closing", "laying the first end card of a row", 0.0, 0.0),
+    ("wish_new", "what another player could make of a card of a row that he has not begun", 0.0, 0.0),
+    ("wish_stone", "part of the points of another player's next stone that a card of its value is worth to him", 0.0, 0.0),
+    ("stone_deny", "part of the points of the next player's next stone that one gains by taking one", 0.0, 0.0),
+    ("again", "part of a discarded card's worth that one keeps if the next player cannot lay it: one may take it back", 0.0, 0.0),
 )
 (
     IN_HAND,
@@ -78,8 +107,36 @@ COUNTS = (
     WISH,
     WISH_ROW,
     WISH_GAP,
+    IN_HAND_LATE,
+    UNSEEN_LATE,
+    UNOPENED_LATE,
+    SINGLE_LATE,
+    POINT_CARD_LATE,
+    DRAWN_LATE,
+    DRAWING_LATE,
+    GAP_LATE,
+    DRAWING,
+    GAP,
+    START,
+    TEMPO,
+    CROWD,
+    BLUR,
+    SOFT,
+    OTHER_WAY,
+    OPENING_HELD,
+    NEUTRAL,
+    CLOSING,
+    WISH_NEW,
+    WISH_STONE,
+    STONE_DENY,
+    AGAIN,
 ) = range(len(COUNTS))
 NUMBERS = len(COUNTS)
+# The numbers that change with time; IN_HAND_LATE and those after it say by how much.
+TIMED = np.array([IN_HAND, UNSEEN, UNOPENED, SINGLE, POINT_CARD, DRAWN, DRAWING, GAP])
+# What :func:`weigh` and :func:`look` add to the numbers: the part of a card that an unseen card counts for, what a turn costs, and
+# the points of a row of 0 .. 10 cards, blurred.
+PART, PRICE, STEPS = NUMBERS, NUMBERS + 1, NUMBERS + 2
 
 PARAMETERS = {
     "strong": tuple(
@@ -101,7 +158,7 @@ def decide(kind: int, view: Any, mask: Any, rng: Any, params: Any) -> int:
         return best_final(view, mask)
     if kind == GREEDY:
         return greedy_draw(view, mask) if view.phase == DRAW else greedy_act(view, mask)
-    weights = params[NUMBERS * (view.players - 2) : NUMBERS * (view.players - 1)]
+    weights = weigh(view, params[NUMBERS * (view.players - 2) : NUMBERS * (view.players - 1)])
     return strong_draw(view, mask, weights) if view.phase == DRAW else strong_act(view, mask, weights)
 
 
@@ -277,32 +334,106 @@ def row_points(cards: float) -> float:
 
 
 @kernel
-def share(view: Any, w: Any) -> float:
-    """Part of a card that an unseen card counts for: how likely its owner will draw it while play lasts."""
-    hidden = view.stock + 8 * (view.players - 1) + (30 if view.players == 2 else 0)
-    return w[UNSEEN] * view.stock / view.players / hidden
+def weigh(view: Any, numbers: Any) -> Any:
+    """The numbers as they count now, and places after them for what follows from them; ``PRICE`` and ``STEPS`` are left to :func:`look`."""
+    w = np.empty(STEPS + 11)
+    for i in range(NUMBERS):
+        w[i] = numbers[i]
+    removed = REMOVED if view.players == 2 else 0
+    late = 1.0 - view.stock / (CARDS - removed - HAND * view.players)
+    for i in range(len(TIMED)):
+        w[TIMED[i]] += late * numbers[IN_HAND_LATE + i]
+    # How likely an unseen card's owner will draw it while play lasts.
+    w[PART] = w[UNSEEN] * view.stock / view.players / (view.stock + HAND * (view.players - 1) + removed)
+    return w
 
 
 @kernel
-def hope(n: int, last: int, direction: int, closed: int, held: Any, unseen: Any, w: Any, part: float) -> float:
-    """Points expected from a row with ``n`` cards, given the cards of its colour ``held`` and ``unseen`` by value (0 .. 11)."""
+def look(view: Any, seat: int, held: Any, unseen: Any, w: Any) -> Any:
+    """Points expected from every row of a seat, (6,), the last 0; sets what a turn costs, which they depend on."""
+    now = np.zeros(PILES)
+    wanted = 0.0
+    for colour in range(COLOURS):
+        n = view.row_size[seat, colour]
+        now[colour] = size_hope(
+            n,
+            view.row_last[seat, colour],
+            view.row_direction[seat, colour],
+            view.row_ends[seat, colour],
+            held[12 * colour : 12 * colour + 12],
+            unseen[12 * colour : 12 * colour + 12],
+            w,
+        )
+        # A row that is not begun is wanted if it can gain points.
+        if n > 0 or now[colour] > 4:
+            wanted += max(min(now[colour], 9.0) - n, 0.0)
+    for card in range(TYPES - 11, TYPES):
+        wanted += held[card]
+    # Two cards can be laid in the final phase.
+    w[PRICE] = max(w[TEMPO] + w[CROWD] * (wanted - view.stock / view.players - 2) / 8, 0.0)
+    if w[PRICE] > 0:
+        for n in range(11):
+            w[STEPS + n] = blurred(float(n), w)
+    for colour in range(COLOURS):
+        now[colour] = worth(view.row_size[seat, colour], now[colour], w)
+    return now
+
+
+@kernel
+def size_hope(n: int, last: int, direction: int, closed: int, held: Any, unseen: Any, w: Any) -> float:
+    """Cards expected on a row with ``n`` cards, given the cards of its colour ``held`` and ``unseen`` by value (0 .. 11)."""
     ends = min(held[END], 2 - closed)
     best = 0.0
     if closed == 0:
-        for way in (-1, 1):
-            if direction != 0 and way != direction:
-                continue
-            fitting = 0.0
-            for value in range(11):
-                if last < 0 or (value - last) * way >= 0:
-                    fitting += w[IN_HAND] * held[value] + part * unseen[value]
-            best = max(best, fitting)
-    points = row_points(n + best + w[IN_HAND] * ends)
-    return points if n > 0 else max(points, 0.0) * w[UNOPENED]
+        down = 0.0
+        up = 0.0
+        if direction <= 0:
+            for value in range(last + 1 if last >= 0 else END):
+                down += w[IN_HAND] * held[value] + w[PART] * unseen[value]
+        if last < 0:
+            up = down
+        elif direction >= 0:
+            for value in range(last, END):
+                up += w[IN_HAND] * held[value] + w[PART] * unseen[value]
+        down = max(down, 0.0)
+        best = max(down, up)
+        if direction == 0:
+            best += w[OTHER_WAY] * min(down, up)
+    return n + best + w[IN_HAND] * ends
 
 
 @kernel
-def row_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any, part: float) -> float:
+def worth(n: int, size: float, w: Any) -> float:
+    """Points expected from a row with ``n`` cards that is expected to get ``size``."""
+    points = blurred(size, w)
+    if w[PRICE] > 0:
+        # Of the cards that fit, those are laid that are worth their turns: all, none, or up to a step of the points.
+        points = max(points - w[PRICE] * (size - n), w[STEPS + min(n, 10)])
+        for step in (4, 7, 9):
+            if n < step < size:
+                points = max(points, w[STEPS + step] - w[PRICE] * (step - n))
+    if n > 0:
+        return points
+    # The greater of the points and 0, rounded.
+    return (points + np.sqrt(points * points + w[SOFT] * w[SOFT])) / 2 * w[UNOPENED]
+
+
+@kernel
+def blurred(cards: float, w: Any) -> float:
+    """:func:`row_points`, partly of one card more and one card less."""
+    if w[BLUR] == 0:
+        return row_points(cards)
+    return (1 - w[BLUR]) * row_points(cards) + w[BLUR] * (row_points(max(cards - 1, 0.0)) + row_points(cards + 1)) / 2
+
+
+@kernel
+def hope(n: int, last: int, direction: int, closed: int, held: Any, unseen: Any, w: Any) -> float:
+    """Points expected from a row with ``n`` cards, given the cards of its colour ``held`` and ``unseen`` by value (0 .. 11)."""
+    return worth(n, size_hope(n, last, direction, closed, held, unseen, w), w)
+
+
+@kernel
+def row_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any) -> float:
     """:func:`hope` of a row as it is."""
     return hope(
         view.row_size[seat, colour],
@@ -312,12 +443,11 @@ def row_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any, 
         held[12 * colour : 12 * colour + 12],
         unseen[12 * colour : 12 * colour + 12],
         w,
-        part,
     )
 
 
 @kernel
-def laid_hope(view: Any, seat: int, card: int, row: int, held: Any, unseen: Any, w: Any, part: float) -> float:
+def laid_hope(view: Any, seat: int, card: int, row: int, held: Any, unseen: Any, w: Any) -> float:
     """:func:`hope` of a colour row after a card, already taken out of ``held``, has been laid on it."""
     last = view.row_last[seat, row]
     direction = view.row_direction[seat, row]
@@ -329,16 +459,29 @@ def laid_hope(view: Any, seat: int, card: int, row: int, held: Any, unseen: Any,
             direction = np.sign(VALUE[card] - last)
         last = VALUE[card]
     n = view.row_size[seat, row] + 1
-    return hope(n, last, direction, closed, held[12 * row : 12 * row + 12], unseen[12 * row : 12 * row + 12], w, part)
+    return hope(n, last, direction, closed, held[12 * row : 12 * row + 12], unseen[12 * row : 12 * row + 12], w)
+
+
+@kernel
+def is_stone(view: Any, value: int) -> bool:
+    """Whether the stone of a value is on the table."""
+    return 1 <= value <= STONES and view.stone_owner[value - 1] < 0
+
+
+@kernel
+def stone_gain(view: Any, seat: int) -> int:
+    """Points of a seat's next stone."""
+    n = view.stones[seat]
+    return int(STONE_SCORE[min(n + 1, 5)] - STONE_SCORE[min(n, 5)])
 
 
 @kernel
 def pair_hope(view: Any, seat: int, value: int, count: int, w: Any) -> float:
     """What ``count`` cards of a value in hand are worth for its stone."""
-    if value < 1 or value > STONES or view.stone_owner[value - 1] >= 0 or count == 0:
+    if count == 0 or not is_stone(view, value):
         return 0.0
     n = view.stones[seat]
-    gain = STONE_SCORE[min(n + 1, 5)] - STONE_SCORE[min(n, 5)] + w[NEXT_STONE] * (STONE_SCORE[min(n + 2, 5)] - STONE_SCORE[min(n + 1, 5)])
+    gain = stone_gain(view, seat) + w[NEXT_STONE] * (STONE_SCORE[min(n + 2, 5)] - STONE_SCORE[min(n + 1, 5)])
     return (w[PAIR] if count > 1 else w[SINGLE]) * gain
 
 
@@ -349,9 +492,12 @@ def wish(view: Any, seat: int, card: int, w: Any) -> float:
     if colour == POINTS:
         return 1.0
     n = view.row_size[seat, colour]
-    if n == 0 or not fits(view, seat, card):
-        return 0.0
-    return w[WISH] + w[WISH_ROW] * (ROW_SCORE[min(n + 3, 9)] - ROW_SCORE[min(n, 9)]) - w[WISH_GAP] * gap(view, seat, card)
+    pair = w[WISH_STONE] * stone_gain(view, seat) if w[WISH_STONE] != 0 and is_stone(view, VALUE[card]) else 0.0
+    if n == 0:
+        return pair + w[WISH_NEW]
+    if not fits(view, seat, card):
+        return pair
+    return pair + w[WISH] + w[WISH_ROW] * (ROW_SCORE[min(n + 3, 9)] - ROW_SCORE[min(n, 9)]) - w[WISH_GAP] * gap(view, seat, card)
 
 
 @kernel
@@ -377,10 +523,7 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
     seat = view.to_move
     follower = (seat + 1) % view.players
     held, unseen, of_value = count_cards(view, seat)
-    part = share(view, w)
-    now = np.zeros(PILES)
-    for colour in range(COLOURS):
-        now[colour] = row_hope(view, seat, colour, held, unseen, w, part)
+    now = look(view, seat, held, unseen, w)
     best = -1
     best_value = -np.inf
     for action in range(DRAW_STOCK):
@@ -388,7 +531,7 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
             continue
         value = 0.0
         if action < LAY:
-            value = w[DRAWN] + leave(view, seat, follower, action - DISCARD, held, unseen, of_value, now, w, part)
+            value = w[DRAWN] + leave(view, seat, follower, action - DISCARD, held, unseen, of_value, now, w)
         elif action < STONE:
             card = card_of(action)
             row = row_of(action)
@@ -399,9 +542,17 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
                 value -= w[POINT_CARD]
             held[card] -= 1
             if row == POINTS:
-                value += 1.0
+                value += 1.0 + w[NEUTRAL]
             else:
-                value += laid_hope(view, seat, card, row, held, unseen, w, part) - now[row]
+                value += laid_hope(view, seat, card, row, held, unseen, w) - now[row]
+                last = view.row_last[seat, row]
+                if v != END and COLOUR[card] != POINTS and last >= 0:
+                    value -= w[GAP] * abs(v - last)
+                elif v == END and view.row_ends[seat, row] == 0:
+                    value += w[CLOSING]
+                elif v != END and COLOUR[card] != POINTS:
+                    others = of_colour(view, seat, row) - 1 if w[OPENING_HELD] != 0 else 0
+                    value += w[OPENING_HELD] * others - w[START] * min(v, 10 - v)
             held[card] += 1
             if v == END and view.row_ends[seat, row] == 0 and view.closed_rows == 4:
                 value = end_value(view, seat, action, w)
@@ -410,10 +561,11 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
             second = PAIR_SECOND[action - STONE]
             v = VALUE[first]
             n = view.stones[seat]
-            value = 2.0 * w[DRAWN] + STONE_SCORE[min(n + 1, 5)] - STONE_SCORE[min(n, 5)]
+            value = 2.0 * w[DRAWN] + stone_gain(view, seat)
             value += w[NEXT_STONE] * (STONE_SCORE[min(n + 2, 5)] - STONE_SCORE[min(n + 1, 5)])
-            value += leave(view, seat, follower, first, held, unseen, of_value, now, w, part)
-            value += leave(view, seat, follower, second, held, unseen, of_value, now, w, part)
+            value += w[STONE_DENY] * stone_gain(view, follower)
+            value += leave(view, seat, follower, first, held, unseen, of_value, now, w)
+            value += leave(view, seat, follower, second, held, unseen, of_value, now, w)
             # The stone is gone, so losing the pair itself is no loss.
             value += 2.0 * (pair_hope(view, seat, v, of_value[v], w) - pair_hope(view, seat, v, of_value[v] - 1, w))
             value -= pair_hope(view, seat, v, of_value[v], w)
@@ -424,7 +576,7 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
 
 
 @kernel
-def leave(view: Any, seat: int, follower: int, card: int, held: Any, unseen: Any, of_value: Any, now: Any, w: Any, part: float) -> float:
+def leave(view: Any, seat: int, follower: int, card: int, held: Any, unseen: Any, of_value: Any, now: Any, w: Any) -> float:
     """What changes when a card goes from the hand to its pile."""
     colour = COLOUR[card]
     v = VALUE[card]
@@ -433,8 +585,11 @@ def leave(view: Any, seat: int, follower: int, card: int, held: Any, unseen: Any
         value -= w[POINT_CARD]
     else:
         held[card] -= 1
-        value += row_hope(view, seat, colour, held, unseen, w, part) - now[colour]
+        change = row_hope(view, seat, colour, held, unseen, w) - now[colour]
         held[card] += 1
+        if w[AGAIN] != 0 and (view.row_size[follower, colour] == 0 or not fits(view, follower, card)):
+            change -= w[AGAIN] * change
+        value += change
     value -= w[GIVING] * wish(view, follower, card, w)
     if view.pile_size[colour] > 0:
         top = view.pile[colour, view.pile_size[colour] - 1]
@@ -471,9 +626,9 @@ def strong_draw(view: Any, mask: Any, w: Any) -> int:
     seat = view.to_move
     follower = (seat + 1) % view.players
     held, unseen, of_value = count_cards(view, seat)
-    part = share(view, w)
+    now = look(view, seat, held, unseen, w)
     best = DRAW_STOCK
-    best_value = w[DRAWN]
+    best_value = w[DRAWN] + w[DRAWING]
     for pile in range(PILES):
         if not mask[DRAW_PILE + pile]:
             continue
@@ -483,9 +638,8 @@ def strong_draw(view: Any, mask: Any, w: Any) -> int:
         if pile == POINTS:
             value += w[POINT_CARD]
         else:
-            before = row_hope(view, seat, pile, held, unseen, w, part)
             held[card] += 1
-            value += row_hope(view, seat, pile, held, unseen, w, part) - before
+            value += row_hope(view, seat, pile, held, unseen, w) - now[pile]
             held[card] -= 1
         value += w[DENYING] * wish(view, follower, card, w)
         if value > best_value:
