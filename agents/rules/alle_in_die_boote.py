@@ -22,6 +22,7 @@ from ...envs.alle_in_die_boote.rules import (
     HAND_SLOTS,
     IN_STOCK,
     KIND,
+    KINGS,
     LETPASS,
     PLACE,
     PLACING,
@@ -32,6 +33,7 @@ from ...envs.alle_in_die_boote.rules import (
     SECTIONS,
     WANTS,
     boat_kinds,
+    budget,
     move_id,
     move_size,
     ship_coins,
@@ -63,6 +65,20 @@ PARAMETERS = {
         Parameter("hidden", 0.0, "a face-down card, by the number of open cards that lie on it", 0.1),
         Parameter("lifebuoy_coins", 0.0, "what every coin in the ship adds to the worth of a lifebuoy", 0.05),
         Parameter("coin_coins", 0.0, "what every coin in the ship adds to the worth of a coin", 0.1),
+        Parameter("exposed", 0.0, "a card in a section that can be flooded, divided by the coins that go before it is", 0.1),
+        Parameter("slope", 0.0, "a face-down card that one of two neighbours with cards has more than the other", 0.03),
+        Parameter("locked", 0.0, "a rank that a boat lacks for the front of a section with face-down cards", 0.03),
+        Parameter("king", 0.0, "a front run of such a section that begins with a King", 0.2),
+        Parameter("tall", 0.0, "a pair of face-down cards of one section", 0.01),
+        Parameter("deep", 0.0, "what every further face-down card adds to one that can be turned up", 0.1),
+        Parameter("uneven", 0.0, "a rank by which the two boats of a colour differ", 0.1),
+        Parameter("chance_coins", 0.0, "what every coin in the ship adds to the worth of the chance", 0.1),
+        Parameter("even_layout", 0.0, "the share of the change of the layout that counts for 'even'", 0.5),
+        Parameter("doomed", 0.0, "a face-down card in a section that can be flooded", 0.1),
+        Parameter("stern", 0.0, "a face-down card in a section whose last coin is the ship's", 0.1),
+        Parameter("calling", 0.0, "what a call gains beside the layout", 0.2),
+        Parameter("passing", 0.0, "what 'let pass' gains beside the layout", 0.2),
+        Parameter("lifebuoy_held", 0.0, "what every lifebuoy that can be spent adds to the worth of a lifebuoy", 0.03),
     )
 }
 (
@@ -80,7 +96,24 @@ PARAMETERS = {
     HIDDEN,
     LIFEBUOY_COINS,
     COIN_COINS,
+    EXPOSED,
+    SLOPE,
+    LOCKED,
+    KING,
+    TALL,
+    DEEP,
+    UNEVEN,
+    CHANCE_COINS,
+    EVEN_LAYOUT,
+    DOOMED,
+    STERN,
+    CALLING,
+    PASSING,
+    LIFEBUOY_HELD,
 ) = range(len(PARAMETERS["strong"]))
+# Where a position's prices lie, see `set_prices`: first the weights.
+WEIGHTS = len(PARAMETERS["strong"])
+CARD_AT, DOWN_AT, PRICES = WEIGHTS, WEIGHTS + SECTIONS, WEIGHTS + 2 * SECTIONS
 AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {
     "simple": (SIMPLE, ()),
     "call_pump": (CALL_PUMP, ()),
@@ -184,6 +217,7 @@ def simple_place(view: Any, mask: Any) -> int:
 # `run` how many of them are its front run, `down` the face-down cards; `boat` the top ranks. shown[i, 0] is the front of a queue without
 # open cards: EMPTY or FLOODED, and like a flooded one a queue with face-down cards takes nothing: its front is not known yet. The layout
 # as it stands is drawn once and copied for every candidate.
+# `prices` are the weights as they count in the present position, see `set_prices`.
 
 
 @kernel
@@ -192,12 +226,14 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     action = first_boarding(mask)
     if action >= 0:
         return action
-    sketches = np.empty((2, SECTIONS, CARDS + 1), np.int64)
-    numbers = np.empty((2, COUNTS), np.int64)
+    sketches = np.empty((3, SECTIONS, CARDS + 1), np.int64)
+    numbers = np.empty((3, COUNTS), np.int64)
     drawn, counts = sketches[0], numbers[0]
     sketch(view, drawn, counts)
     shown, copied = sketches[1], numbers[1]
     pool = next_cards(view)
+    prices = np.empty(PRICES)
+    set_prices(view, weights, prices)
     if view.phase == PLACING:
         best = -1
         best_worth = -np.inf
@@ -205,12 +241,12 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             if mask[action]:
                 copy_sketch(drawn, counts, shown, copied)
                 put_kind(shown, copied, KIND[view.hand[(action - PLACE) // 8]], (action - PLACE) % 8)
-                worth = judge(shown, copied, pool, weights) + ((action - PLACE) % 8 >= SECTIONS)
+                worth = judge(shown, copied, pool, prices) + ((action - PLACE) % 8 >= SECTIONS)
                 if worth > best_worth:
                     best = action
                     best_worth = worth
         return best
-    now = rate(drawn, counts, pool, weights)
+    now = rate(drawn, counts, pool, prices)
     best = -1
     best_worth = now + 1e-6
     for i in range(SECTIONS):
@@ -218,7 +254,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
             if i != j and mask[move_id(i, j)]:
                 copy_sketch(drawn, counts, shown, copied)
                 carry(shown, copied, i, j, move_size(view, i, j))
-                worth = judge(shown, copied, pool, weights)
+                worth = judge(shown, copied, pool, prices)
                 if worth > best_worth:
                     best = move_id(i, j)
                     best_worth = worth
@@ -226,42 +262,36 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         return best
     coins = ship_coins(view)
     lifebuoy = (weights[LIFEBUOY] if coins > 1 else weights[LAST_LIFEBUOY]) + weights[LIFEBUOY_COINS] * coins
+    lifebuoy += weights[LIFEBUOY_HELD] * budget(view, view.to_move)
     coin = weights[COIN] + weights[COIN_COINS] * coins
     best_worth = 0.0
+    judged = 0  # the kinds whose gain is known
     for card in range(CARDS):
-        if mask[CALL + card]:
+        if mask[CALL + card] and not judged >> KIND[card] & 1:
+            judged |= 1 << KIND[card]
             for target in range(SECTIONS + 2):
                 copy_sketch(drawn, counts, shown, copied)
                 if not put_kind(shown, copied, KIND[card], target):
                     continue
-                gain = judge(shown, copied, pool, weights) - now + (target >= SECTIONS)
-                worth = gain - lifebuoy * view.cost[COST_CALL]
+                gain = judge(shown, copied, pool, prices) - now + (target >= SECTIONS)
+                worth = gain + weights[CALLING] - lifebuoy * view.cost[COST_CALL]
                 if worth > best_worth:
                     best = CALL + card
                     best_worth = worth
-    gains = np.empty(2 * RANKS)
     for i in range(SECTIONS):
         if mask[LETPASS + i]:
-            gain = 0.0
-            count = 0
-            judged = 0  # the kinds whose gain is known
-            for card in range(CARDS):
-                where = view.where[card] | view.unseen_at * (view.where[card] == 0)
-                if where >> FACE_DOWN + i & 1:
-                    kind = KIND[card]
-                    if not judged >> kind & 1:
-                        judged |= 1 << kind
-                        copy_sketch(drawn, counts, shown, copied)
-                        turn_up(shown, copied, i, kind)
-                        gains[kind] = judge(shown, copied, pool, weights) - now
-                    gain += gains[kind]
-                    count += 1
-            worth = gain / max(count, 1) - lifebuoy * view.cost[COST_LETPASS]
+            copy_sketch(drawn, counts, shown, copied)
+            worth = passed(shown, copied, i, view, now, sketches[2], numbers[2], pool, prices)
+            worth += weights[PASSING] - lifebuoy * view.cost[COST_LETPASS]
             if worth > best_worth:
                 best = LETPASS + i
                 best_worth = worth
         if i < SECTIONS - 1 and mask[EVEN + i]:
             worth = weights[LEVELLING] * abs(view.face_down[i] - view.face_down[i + 1]) - lifebuoy * view.cost[COST_EVEN]
+            if weights[EVEN_LAYOUT] != 0:
+                copy_sketch(drawn, counts, shown, copied)
+                level(shown, copied, i)
+                worth += weights[EVEN_LAYOUT] * (rate(shown, copied, pool, prices) - now)
             if worth > best_worth:
                 best = EVEN + i
                 best_worth = worth
@@ -270,7 +300,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     if best >= 0:
         return best
     missing = 1.0
-    share = fit_share(drawn, counts, pool)
+    share = share_of(taken_by_queues(drawn, counts) | taken_by_boats(counts), pool)
     for n in range(HAND_SLOTS):
         missing *= 1 - share
         if not mask[RESCUE + n]:
@@ -278,6 +308,76 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         if 1 - missing >= weights[ENOUGH]:
             return RESCUE + n
     return RESCUE + HAND_SLOTS - 1
+
+
+@kernel
+def passed(shown: Any, counts: Any, i: int, view: Any, now: float, other: Any, others: Any, pool: Any, prices: Any) -> float:
+    """What a layout gains on average, from ``now``, if queue i lets a face-down card pass. Works in a second sketch.
+
+    Most cards stir nothing: they neither board nor set a front run moving. Then only their own section and the chance change.
+    """
+    size = counts[SIZE + i]
+    run = counts[RUNS + i]
+    front = shown[i, size]
+    fronts = 0  # what the other queues take
+    heads = 0  # their front runs begin with
+    worths = np.empty(SECTIONS)
+    for j in range(SECTIONS):
+        if j != i:
+            fronts |= ACCEPTS[shown[j, counts[SIZE + j]]]
+            if counts[SIZE + j] > 0:
+                heads |= 1 << shown[j, counts[SIZE + j] - counts[RUNS + j] + 1]
+    turn_up(shown, counts, i, 0)
+    for j in range(SECTIONS):
+        if j != i:
+            worths[j] = section_worth(shown, counts, j, prices)
+    boats = taken_by_boats(counts)
+    gains = np.empty(2 * RANKS)
+    total = 0.0
+    count = 0
+    judged = 0  # the kinds whose gain is known
+    for card in range(CARDS):
+        where = view.where[card] | view.unseen_at * (view.where[card] == 0)
+        if where >> FACE_DOWN + i & 1:
+            kind = KIND[card]
+            if not judged >> kind & 1:
+                judged |= 1 << kind
+                joins = BELOW[front] == kind
+                shown[i, size + 1] = kind
+                counts[RUNS + i] = run + 1 if joins else 1
+                head = kind + run if joins else kind
+                if (boats | fronts) >> kind & 1 or fronts >> head & 1 or (fronts | ACCEPTS[kind]) & heads:
+                    copy_sketch(shown, counts, other, others)
+                    gains[kind] = judge(other, others, pool, prices) - now
+                else:
+                    worths[i] = section_worth(shown, counts, i, prices)
+                    worth = 0.0
+                    for j in range(SECTIONS):
+                        worth += worths[j]
+                    worth += boats_worth(counts, prices)
+                    gains[kind] = worth + chance_worth(fronts | ACCEPTS[kind] | boats, pool, prices) - now
+            total += gains[kind]
+            count += 1
+    return total / max(count, 1)
+
+
+@kernel
+def set_prices(view: Any, weights: Any, prices: Any) -> None:
+    """The weights as they count in this position.
+
+    After the weights: what a card, and what a face-down card counts besides, by section. A section is never flooded if no coin is left
+    behind it.
+    """
+    for k in range(WEIGHTS):
+        prices[k] = weights[k]
+    coins = ship_coins(view)
+    prices[CHANCE] += weights[CHANCE_COINS] * coins
+    before = 0
+    for i in range(SECTIONS):
+        before += view.coins[i]
+        floods = view.coins[i] > 0 and before < coins
+        prices[CARD_AT + i] = weights[EXPOSED] / before if floods else 0.0
+        prices[DOWN_AT + i] = weights[DOOMED] if floods else weights[STERN] if view.coins[i] > 0 else 0.0
 
 
 @kernel
@@ -313,7 +413,8 @@ def sketch(view: Any, shown: Any, counts: Any) -> None:
 @kernel
 def copy_sketch(drawn: Any, counts: Any, shown: Any, copied: Any) -> None:
     """Copy a sketch."""
-    copied[:] = counts
+    for k in range(COUNTS):
+        copied[k] = counts[k]
     for i in range(SECTIONS):
         for k in range(counts[SIZE + i] + 1):
             shown[i, k] = drawn[i, k]
@@ -335,6 +436,16 @@ def turn_up(shown: Any, counts: Any, i: int, kind: int) -> None:
     if counts[DOWN + i] == 0:
         shown[i, 0] = EMPTY
     add_kind(shown, counts, i, kind)
+
+
+@kernel
+def level(shown: Any, counts: Any, i: int) -> None:
+    """The face-down cards of queues i and i + 1 are dealt back, half each."""
+    down = counts[DOWN + i] + counts[DOWN + i + 1]
+    counts[DOWN + i] = down // 2
+    counts[DOWN + i + 1] = down - down // 2
+    for j in range(i, i + 2):
+        shown[j, 0] = EMPTY if counts[DOWN + j] == 0 else FLOODED
 
 
 @kernel
@@ -392,7 +503,7 @@ def taken_by_boats(counts: Any) -> int:
 
 
 @kernel
-def judge(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
+def judge(shown: Any, counts: Any, pool: Any, prices: Any) -> float:
     """The worth of a layout after the obvious free moves, cards that board included."""
     worth = 0.0
     busy = True
@@ -428,45 +539,90 @@ def judge(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
                 kinds = taken_by_queues(shown, counts)
                 busy = True
                 break
-    return worth + rate(shown, counts, pool, weights)
+    return worth + rate(shown, counts, pool, prices)
 
 
 @kernel
-def rate(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
+def rate(shown: Any, counts: Any, pool: Any, prices: Any) -> float:
     """The worth of a layout as it stands."""
     worth = 0.0
     for i in range(SECTIONS):
-        size = counts[SIZE + i]
-        down = counts[DOWN + i]
-        if size > 0:
-            worth += weights[RUN] * (counts[RUNS + i] - 1) + weights[HIDDEN] * down * size
-            if weights[BLOCKED] != 0:
-                worth += weights[BLOCKED] * blocked(shown[i, 1:], size)
-        elif down > 0:
-            worth += weights[TURN_UP] + (weights[CLEARED] if down == 1 else 0)
-        elif shown[i, 0] == EMPTY:
-            worth += weights[VACANT]
-    return worth + weights[CHANCE] * (1 - (1 - fit_share(shown, counts, pool)) ** HAND_SLOTS)
+        worth += section_worth(shown, counts, i, prices)
+    worth += boats_worth(counts, prices)
+    return worth + chance_worth(taken_by_queues(shown, counts) | taken_by_boats(counts), pool, prices)
+
+
+@kernel
+def section_worth(shown: Any, counts: Any, i: int, prices: Any) -> float:
+    """The worth of a section: of its front run, or of the card that can be turned up, and of what lies behind."""
+    size = counts[SIZE + i]
+    down = counts[DOWN + i]
+    worth = prices[CARD_AT + i] * (size + down) + prices[DOWN_AT + i] * down + prices[TALL] * (down * (down - 1) // 2)
+    if size > 0:
+        run = counts[RUNS + i]
+        worth += prices[RUN] * (run - 1) + prices[HIDDEN] * down * size
+        # Nearly always all open cards are one run.
+        if run < size and prices[BLOCKED] != 0:
+            worth += prices[BLOCKED] * blocked(shown[i, 1:], size)
+        if down > 0:
+            front = shown[i, size]
+            worth += prices[LOCKED] * lacking(counts, front)
+            if KINGS >> front + run - 1 & 1:
+                worth += prices[KING]
+        if i > 0 and counts[SIZE + i - 1] > 0:
+            worth += prices[SLOPE] * abs(down - counts[DOWN + i - 1])
+    elif down > 0:
+        worth += prices[TURN_UP] + (prices[CLEARED] if down == 1 else 0) + prices[DEEP] * (down - 1)
+    elif shown[i, 0] == EMPTY:
+        worth += prices[VACANT]
+    return worth
+
+
+@kernel
+def boats_worth(counts: Any, prices: Any) -> float:
+    """The worth of what the boats hold, beside the cards themselves."""
+    return prices[UNEVEN] * (abs(counts[BOAT] - counts[BOAT + 1]) + abs(counts[BOAT + 2] - counts[BOAT + 3]))
+
+
+@kernel
+def chance_worth(fitting: int, pool: Any, prices: Any) -> float:
+    """The worth of the chance that one of the next three cards is among the kinds that fit somewhere."""
+    return prices[CHANCE] * (1 - (1 - share_of(fitting, pool)) ** HAND_SLOTS)
+
+
+@kernel
+def lacking(counts: Any, kind: int) -> int:
+    """How many lower ranks of its colour must board before a card can."""
+    black = kind >= RANKS
+    rank = kind - RANKS * black
+    first = rank - counts[BOAT + 2 * black]
+    second = rank - counts[BOAT + 1 + 2 * black]
+    if first < 0:
+        return second
+    return min(first, second) if second >= 0 else first
 
 
 @kernel
 def blocked(cards: Any, size: int) -> int:
     """Open cards of a queue in front of a lower one of their colour: they cannot board before it does."""
     count = 0
-    lowest = np.full(2, RANKS, np.int64)  # behind, by colour
+    red = 2 * RANKS  # the lowest kinds behind
+    black = 2 * RANKS
     for k in range(size):
-        colour = cards[k] // RANKS
-        rank = cards[k] % RANKS
-        count += rank > lowest[colour]
-        lowest[colour] = min(lowest[colour], rank)
+        kind = cards[k]
+        if kind < RANKS:
+            count += kind > red
+            red = min(red, kind)
+        else:
+            count += kind > black
+            black = min(black, kind)
     return count
 
 
 @kernel
-def fit_share(shown: Any, counts: Any, pool: Any) -> float:
-    """The share of the next cards that fit somewhere."""
-    fitting = taken_by_queues(shown, counts) | taken_by_boats(counts)
-    return (count_kinds(pool[0] & fitting) + count_kinds(pool[1] & fitting)) / max(pool[2], 1)
+def share_of(kinds: int, pool: Any) -> float:
+    """The share of the next cards that are of some kinds."""
+    return (count_kinds(pool[0] & kinds) + count_kinds(pool[1] & kinds)) / max(pool[2], 1)
 
 
 @kernel
