@@ -902,9 +902,10 @@ def test_text_and_drawing_show_what_is_open():
 # Rule agents (section 11).
 
 
-def decide(p, agent):
+def decide(p, agent, params=None):
     rules = rule_set(GAME)
-    kind, params = rules.agents[agent]
+    kind, defaults = rules.agents[agent]
+    params = defaults if params is None else params
     actions = np.empty(1, np.int64)
     values = np.zeros(rules.width)
     values[: len(params)] = params
@@ -1002,6 +1003,49 @@ def test_strong_gives_every_command_and_draws_fewer_cards_when_most_fit():
             verbs.add(text if text.startswith("rescue") else text.split()[0])
             play(p, text)
     assert verbs >= {"move", "board", "even", "letpass", "call", "pump", "place", "rescue 1", "rescue 2", "rescue 3"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "position", "expected"),
+    [
+        # Three coins go before section 1 is flooded, eight before section 3 is; section 6 never is.
+        ({"exposed": -1}, {"queues": ["7h", "9s", "7d"], "hand": "6h"}, "place 6h>3"),
+        ({"exposed": 1}, {"queues": ["7h", "9s", "7d"], "hand": "6h"}, "place 6h>1"),
+        ({"exposed": -1}, {"queues": ["7h", "9s", "9c", "9d", "9h", "7d"], "hand": "6h"}, "place 6h>6"),
+        # With one coin left, none is flooded before the ship sinks: all are alike, and the first is taken.
+        ({"exposed": -1}, {"queues": ["9s", "7h", "7d"], "hand": "6h", "coins": (0, 0, 1, 0, 0, 0)}, "place 6h>2"),
+        # A King beside the long queue makes evening out possible.
+        ({"slope": 1}, {"queues": ["9h", "9d", "9c", "2c 3c 4c 5c | 9s"], "hand": "Kh"}, "place Kh>5"),
+        ({"slope": -1}, {"queues": ["9h", "9d", "9c", "2c 3c 4c 5c | 9s"], "hand": "Kh"}, "place Kh>6"),
+        # Two face-down cards leave section 4, which can be flooded, for section 5, which cannot.
+        (
+            {"doomed": -1, "even_layout": 1, "lifebuoy": 0.6},
+            {"queues": ["", "2h 3h 4h | 9h", "9d", "2c 3c 4c 5c | 9s", "Kh"], "stock": "5s"},
+            "even 4-5",
+        ),
+        # No lifebuoy is worth that, or nothing is gained, or it is a loss.
+        ({"doomed": -1, "even_layout": 1, "lifebuoy": 2}, {"queues": ["", "", "", "2c 3c 4c 5c | 9s", "Kh"], "stock": "5s"}, "rescue 1"),
+        ({"doomed": -1, "even_layout": 1, "lifebuoy": 0.6}, {"queues": ["", "2h 3h 4h | 9h", "9d"], "stock": "5s"}, "rescue 1"),
+        ({"doomed": 1, "even_layout": 1}, {"queues": ["", "", "", "2c 3c 4c 5c | 9s", "Kh"], "stock": "5s"}, "rescue 1"),
+        ({"doomed": -1, "lifebuoy": 0.6}, {"queues": ["", "", "", "2c 3c 4c 5c | 9s", "Kh"], "stock": "5s"}, "rescue 1"),
+        ({"passing": 1}, {"queues": ["9h", "2c | 9s"], "stock": "5s"}, "letpass 2"),
+        ({"passing": 1, "lifebuoy": 0.5}, {"queues": ["9h", "2c | 9s"], "stock": "5s"}, "rescue 1"),
+        # Turning up 8d lets it move to 9h, which 8s would not.
+        ({"run": 1}, {"queues": ["9h", "8d | 5s"], "stock": "2s"}, "letpass 2"),
+        ({"run": 1}, {"queues": ["9h", "8s | 5s"], "stock": "2s"}, "rescue 1"),
+    ],
+)
+def test_what_the_strong_agent_counts(weights, position, expected):
+    values = [weights.get(p.name, 0) for p in rule_set(GAME).parameters["strong"]]
+    assert decide(arrange(**position), "strong", values) == expected
+
+
+def test_letting_a_card_pass_is_worth_the_mean_of_what_could_come():
+    """Any of the four cards that nobody has seen may pass; one of them could move on."""
+    p = arrange(["9h", "8d 3s 4s | 6c"], stock="2s", lifebuoys=2)
+    names = [parameter.name for parameter in rule_set(GAME).parameters["strong"]]
+    for cost, expected in ((0.12, "letpass 2"), (0.13, "rescue 1")):  # for each of two lifebuoys
+        assert decide(p, "strong", [{"run": 1, "lifebuoy": cost}.get(name, 0) for name in names]) == expected
 
 
 @pytest.mark.parametrize("agent", ["simple", "call_pump", "strong"])

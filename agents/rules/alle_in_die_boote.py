@@ -22,6 +22,7 @@ from ...envs.alle_in_die_boote.rules import (
     HAND_SLOTS,
     IN_STOCK,
     KIND,
+    KINGS,
     LETPASS,
     PLACE,
     PLACING,
@@ -41,7 +42,8 @@ from ..parameters import Parameter
 
 SIMPLE, CALL_PUMP, STRONG = 1, 2, 3
 # Where the numbers of a sketch lie, see below.
-SIZE, DOWN, RUNS, BOAT, COUNTS = 0, SECTIONS, 2 * SECTIONS, 3 * SECTIONS, 3 * SECTIONS + BOATS
+SIZE, DOWN, RUNS, BOAT, STALE = 0, SECTIONS, 2 * SECTIONS, 3 * SECTIONS, 3 * SECTIONS + BOATS
+COUNTS = STALE + 1
 BELOW = np.append(WANTS, [-1, -1])  # of EMPTY and FLOODED too
 
 # The strong agent's numbers. It counts in the layout that the obvious free moves would lead to, where a rescued card counts 1; a command is
@@ -63,6 +65,11 @@ PARAMETERS = {
         Parameter("hidden", 0.0, "a face-down card, by the number of open cards that lie on it", 0.1),
         Parameter("lifebuoy_coins", 0.0, "what every coin in the ship adds to the worth of a lifebuoy", 0.05),
         Parameter("coin_coins", 0.0, "what every coin in the ship adds to the worth of a coin", 0.1),
+        Parameter("exposed", 0.0, "a card in a section that can be flooded, divided by the coins that go before it is", 0.1),
+        Parameter("slope", 0.0, "a face-down card that one of two neighbours with cards has more than the other", 0.03),
+        Parameter("even_layout", 0.0, "how much the change of the layout counts for 'even'", 0.5),
+        Parameter("doomed", 0.0, "a face-down card in a section that can be flooded", 0.1),
+        Parameter("passing", 0.0, "what 'let pass' gains beside the layout", 0.2),
     )
 }
 (
@@ -80,7 +87,15 @@ PARAMETERS = {
     HIDDEN,
     LIFEBUOY_COINS,
     COIN_COINS,
+    EXPOSED,
+    SLOPE,
+    EVEN_LAYOUT,
+    DOOMED,
+    PASSING,
 ) = range(len(PARAMETERS["strong"]))
+# Where a position's prices lie, see `set_prices`: first the weights.
+WEIGHTS = len(PARAMETERS["strong"])
+CARD_AT, DOWN_AT, PRICES = WEIGHTS, WEIGHTS + SECTIONS, WEIGHTS + 2 * SECTIONS
 AGENTS: dict[str, tuple[int, tuple[float, ...]]] = {
     "simple": (SIMPLE, ()),
     "call_pump": (CALL_PUMP, ()),
@@ -184,6 +199,8 @@ def simple_place(view: Any, mask: Any) -> int:
 # `run` how many of them are its front run, `down` the face-down cards; `boat` the top ranks. shown[i, 0] is the front of a queue without
 # open cards: EMPTY or FLOODED, and like a flooded one a queue with face-down cards takes nothing: its front is not known yet. The layout
 # as it stands is drawn once and copied for every candidate.
+# `worths` are what the sections of a sketch are worth, but those in the set `stale` have changed since. `prices` are the weights as they
+# count in the present position, see `set_prices`.
 
 
 @kernel
@@ -192,33 +209,36 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     action = first_boarding(mask)
     if action >= 0:
         return action
-    sketches = np.empty((2, SECTIONS, CARDS + 1), np.int64)
-    numbers = np.empty((2, COUNTS), np.int64)
-    drawn, counts = sketches[0], numbers[0]
+    sketches = np.empty((3, SECTIONS, CARDS + 1), np.int64)
+    numbers = np.empty((3, COUNTS), np.int64)
+    values = np.empty((3, SECTIONS))
+    drawn, counts, worths = sketches[0], numbers[0], values[0]
     sketch(view, drawn, counts)
-    shown, copied = sketches[1], numbers[1]
+    shown, copied, copies = sketches[1], numbers[1], values[1]
     pool = next_cards(view)
+    prices = np.empty(PRICES)
+    set_prices(view, weights, prices)
     if view.phase == PLACING:
         best = -1
         best_worth = -np.inf
         for action in range(PLACE, PLACE + 8 * view.hand_size):
             if mask[action]:
-                copy_sketch(drawn, counts, shown, copied)
+                copy_sketch(drawn, counts, worths, shown, copied, copies)
                 put_kind(shown, copied, KIND[view.hand[(action - PLACE) // 8]], (action - PLACE) % 8)
-                worth = judge(shown, copied, pool, weights) + ((action - PLACE) % 8 >= SECTIONS)
+                worth = judge(shown, copied, copies, pool, prices) + ((action - PLACE) % 8 >= SECTIONS)
                 if worth > best_worth:
                     best = action
                     best_worth = worth
         return best
-    now = rate(drawn, counts, pool, weights)
+    now = rate(drawn, counts, worths, pool, prices)
     best = -1
     best_worth = now + 1e-6
     for i in range(SECTIONS):
         for j in range(SECTIONS):
             if i != j and mask[move_id(i, j)]:
-                copy_sketch(drawn, counts, shown, copied)
+                copy_sketch(drawn, counts, worths, shown, copied, copies)
                 carry(shown, copied, i, j, move_size(view, i, j))
-                worth = judge(shown, copied, pool, weights)
+                worth = judge(shown, copied, copies, pool, prices)
                 if worth > best_worth:
                     best = move_id(i, j)
                     best_worth = worth
@@ -228,40 +248,33 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     lifebuoy = (weights[LIFEBUOY] if coins > 1 else weights[LAST_LIFEBUOY]) + weights[LIFEBUOY_COINS] * coins
     coin = weights[COIN] + weights[COIN_COINS] * coins
     best_worth = 0.0
+    judged = 0  # the kinds whose gain is known
     for card in range(CARDS):
-        if mask[CALL + card]:
+        if mask[CALL + card] and not judged >> KIND[card] & 1:
+            judged |= 1 << KIND[card]
             for target in range(SECTIONS + 2):
-                copy_sketch(drawn, counts, shown, copied)
+                copy_sketch(drawn, counts, worths, shown, copied, copies)
                 if not put_kind(shown, copied, KIND[card], target):
                     continue
-                gain = judge(shown, copied, pool, weights) - now + (target >= SECTIONS)
+                gain = judge(shown, copied, copies, pool, prices) - now + (target >= SECTIONS)
                 worth = gain - lifebuoy * view.cost[COST_CALL]
                 if worth > best_worth:
                     best = CALL + card
                     best_worth = worth
-    gains = np.empty(2 * RANKS)
     for i in range(SECTIONS):
         if mask[LETPASS + i]:
-            gain = 0.0
-            count = 0
-            judged = 0  # the kinds whose gain is known
-            for card in range(CARDS):
-                where = view.where[card] | view.unseen_at * (view.where[card] == 0)
-                if where >> FACE_DOWN + i & 1:
-                    kind = KIND[card]
-                    if not judged >> kind & 1:
-                        judged |= 1 << kind
-                        copy_sketch(drawn, counts, shown, copied)
-                        turn_up(shown, copied, i, kind)
-                        gains[kind] = judge(shown, copied, pool, weights) - now
-                    gain += gains[kind]
-                    count += 1
-            worth = gain / max(count, 1) - lifebuoy * view.cost[COST_LETPASS]
+            copy_sketch(drawn, counts, worths, shown, copied, copies)
+            worth = passed(shown, copied, copies, i, view, now, sketches[2], numbers[2], values[2], pool, prices)
+            worth += weights[PASSING] - lifebuoy * view.cost[COST_LETPASS]
             if worth > best_worth:
                 best = LETPASS + i
                 best_worth = worth
         if i < SECTIONS - 1 and mask[EVEN + i]:
             worth = weights[LEVELLING] * abs(view.face_down[i] - view.face_down[i + 1]) - lifebuoy * view.cost[COST_EVEN]
+            if weights[EVEN_LAYOUT] != 0:
+                copy_sketch(drawn, counts, worths, shown, copied, copies)
+                level(shown, copied, i)
+                worth += weights[EVEN_LAYOUT] * (rate(shown, copied, copies, pool, prices) - now)
             if worth > best_worth:
                 best = EVEN + i
                 best_worth = worth
@@ -270,7 +283,7 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
     if best >= 0:
         return best
     missing = 1.0
-    share = fit_share(drawn, counts, pool)
+    share = share_of(taken_by_queues(drawn, counts) | taken_by_boats(counts), pool)
     for n in range(HAND_SLOTS):
         missing *= 1 - share
         if not mask[RESCUE + n]:
@@ -278,6 +291,85 @@ def strong(view: Any, mask: Any, weights: Any) -> int:
         if 1 - missing >= weights[ENOUGH]:
             return RESCUE + n
     return RESCUE + HAND_SLOTS - 1
+
+
+@kernel
+def passed(
+    shown: Any,
+    counts: Any,
+    worths: Any,
+    i: int,
+    view: Any,
+    now: float,
+    other: Any,
+    others: Any,
+    other_worths: Any,
+    pool: Any,
+    prices: Any,
+) -> float:
+    """What a layout gains on average, from ``now``, if queue i lets a face-down card pass. Works in a second sketch.
+
+    Most cards stir nothing: they neither board nor set a front run moving. Then only their own section and the chance change.
+    """
+    size = counts[SIZE + i]
+    run = counts[RUNS + i]
+    front = shown[i, size]
+    fronts = 0  # what the other queues take
+    heads = 0  # their front runs begin with
+    for j in range(SECTIONS):
+        if j != i:
+            fronts |= ACCEPTS[shown[j, counts[SIZE + j]]]
+            if counts[SIZE + j] > 0:
+                head = shown[j, counts[SIZE + j] - counts[RUNS + j] + 1]
+                if counts[RUNS + j] < counts[SIZE + j] + counts[DOWN + j] or not KINGS >> head & 1:
+                    heads |= 1 << head
+    turn_up(shown, counts, i, 0)
+    rate(shown, counts, worths, pool, prices)
+    counts[STALE] = 1 << i
+    boats = taken_by_boats(counts)
+    gains = np.empty(2 * RANKS)
+    total = 0.0
+    count = 0
+    judged = 0  # the kinds whose gain is known
+    for card in range(CARDS):
+        where = view.where[card] | view.unseen_at * (view.where[card] == 0)
+        if where >> FACE_DOWN + i & 1:
+            kind = KIND[card]
+            if not judged >> kind & 1:
+                judged |= 1 << kind
+                joins = BELOW[front] == kind
+                shown[i, size + 1] = kind
+                counts[RUNS + i] = run + 1 if joins else 1
+                head = kind + run if joins else kind
+                if (boats | fronts) >> kind & 1 or fronts >> head & 1 or (fronts | ACCEPTS[kind]) & heads:
+                    copy_sketch(shown, counts, worths, other, others, other_worths)
+                    gains[kind] = judge(other, others, other_worths, pool, prices) - now
+                else:
+                    worths[i] = section_worth(shown, counts, i, prices)
+                    worth = 0.0
+                    for j in range(SECTIONS):
+                        worth += worths[j]
+                    gains[kind] = worth + chance_worth(fronts | ACCEPTS[kind] | boats, pool, prices) - now
+            total += gains[kind]
+            count += 1
+    return total / max(count, 1)
+
+
+@kernel
+def set_prices(view: Any, weights: Any, prices: Any) -> None:
+    """The weights as they count in this position.
+
+    After the weights: what an open and what a face-down card counts by section. A section is never flooded if no coin is left behind it.
+    """
+    for k in range(WEIGHTS):
+        prices[k] = weights[k]
+    coins = ship_coins(view)
+    before = 0
+    for i in range(SECTIONS):
+        before += view.coins[i]
+        floods = view.coins[i] > 0 and before < coins
+        prices[CARD_AT + i] = weights[EXPOSED] / before if floods else 0.0
+        prices[DOWN_AT + i] = prices[CARD_AT + i] + weights[DOOMED] if floods else 0.0
 
 
 @kernel
@@ -296,7 +388,7 @@ def next_cards(view: Any) -> Any:
 
 @kernel
 def sketch(view: Any, shown: Any, counts: Any) -> None:
-    """Draw the layout; ``counts`` are `size`, `down`, `run` and `boat`."""
+    """Draw the layout; ``counts`` are `size`, `down`, `run`, `boat` and `stale`."""
     for i in range(SECTIONS):
         down = view.face_down[i]
         size = view.queue_size[i] - down
@@ -308,13 +400,16 @@ def sketch(view: Any, shown: Any, counts: Any) -> None:
         counts[RUNS + i] = view.run[i]
     for b in range(BOATS):
         counts[BOAT + b] = view.boat[b]
+    counts[STALE] = (1 << SECTIONS) - 1
 
 
 @kernel
-def copy_sketch(drawn: Any, counts: Any, shown: Any, copied: Any) -> None:
+def copy_sketch(drawn: Any, counts: Any, worths: Any, shown: Any, copied: Any, copies: Any) -> None:
     """Copy a sketch."""
-    copied[:] = counts
+    for k in range(COUNTS):
+        copied[k] = counts[k]
     for i in range(SECTIONS):
+        copies[i] = worths[i]
         for k in range(counts[SIZE + i] + 1):
             shown[i, k] = drawn[i, k]
 
@@ -326,6 +421,7 @@ def add_kind(shown: Any, counts: Any, i: int, kind: int) -> None:
     counts[SIZE + i] += 1
     shown[i, counts[SIZE + i]] = kind
     counts[RUNS + i] = counts[RUNS + i] + 1 if fits else 1
+    counts[STALE] |= 3 << i  # the next section's worth counts this one's cards too
 
 
 @kernel
@@ -335,6 +431,17 @@ def turn_up(shown: Any, counts: Any, i: int, kind: int) -> None:
     if counts[DOWN + i] == 0:
         shown[i, 0] = EMPTY
     add_kind(shown, counts, i, kind)
+
+
+@kernel
+def level(shown: Any, counts: Any, i: int) -> None:
+    """The face-down cards of queues i and i + 1 are dealt back, half each."""
+    down = counts[DOWN + i] + counts[DOWN + i + 1]
+    counts[DOWN + i] = down // 2
+    counts[DOWN + i + 1] = down - down // 2
+    for j in range(i, i + 2):
+        shown[j, 0] = EMPTY if counts[DOWN + j] == 0 else FLOODED
+    counts[STALE] |= 7 << i
 
 
 @kernel
@@ -357,6 +464,7 @@ def remove_kinds(shown: Any, counts: Any, i: int, m: int) -> None:
     """The m front cards of queue i, all of its front run, have gone."""
     counts[SIZE + i] -= m
     counts[RUNS + i] -= m
+    counts[STALE] |= 3 << i
     size = counts[SIZE + i]
     if size > 0 and counts[RUNS + i] == 0:
         run = 1
@@ -392,7 +500,7 @@ def taken_by_boats(counts: Any) -> int:
 
 
 @kernel
-def judge(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
+def judge(shown: Any, counts: Any, worths: Any, pool: Any, prices: Any) -> float:
     """The worth of a layout after the obvious free moves, cards that board included."""
     worth = 0.0
     busy = True
@@ -428,45 +536,69 @@ def judge(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
                 kinds = taken_by_queues(shown, counts)
                 busy = True
                 break
-    return worth + rate(shown, counts, pool, weights)
+    return worth + rate(shown, counts, worths, pool, prices)
 
 
 @kernel
-def rate(shown: Any, counts: Any, pool: Any, weights: Any) -> float:
+def rate(shown: Any, counts: Any, worths: Any, pool: Any, prices: Any) -> float:
     """The worth of a layout as it stands."""
     worth = 0.0
     for i in range(SECTIONS):
-        size = counts[SIZE + i]
-        down = counts[DOWN + i]
-        if size > 0:
-            worth += weights[RUN] * (counts[RUNS + i] - 1) + weights[HIDDEN] * down * size
-            if weights[BLOCKED] != 0:
-                worth += weights[BLOCKED] * blocked(shown[i, 1:], size)
-        elif down > 0:
-            worth += weights[TURN_UP] + (weights[CLEARED] if down == 1 else 0)
-        elif shown[i, 0] == EMPTY:
-            worth += weights[VACANT]
-    return worth + weights[CHANCE] * (1 - (1 - fit_share(shown, counts, pool)) ** HAND_SLOTS)
+        if counts[STALE] >> i & 1:
+            worths[i] = section_worth(shown, counts, i, prices)
+        worth += worths[i]
+    counts[STALE] = 0
+    return worth + chance_worth(taken_by_queues(shown, counts) | taken_by_boats(counts), pool, prices)
 
 
 @kernel
-def blocked(cards: Any, size: int) -> int:
+def section_worth(shown: Any, counts: Any, i: int, prices: Any) -> float:
+    """The worth of a section: of its front run, or of the card that can be turned up, and of what lies behind."""
+    size = counts[SIZE + i]
+    down = counts[DOWN + i]
+    worth = prices[CARD_AT + i] * size + prices[DOWN_AT + i] * down
+    if size > 0:
+        run = counts[RUNS + i]
+        worth += prices[RUN] * (run - 1) + prices[HIDDEN] * down * size
+        # Nearly always all open cards are one run.
+        if run < size and prices[BLOCKED] != 0:
+            worth += prices[BLOCKED] * blocked(shown, counts, i)
+        if i > 0 and counts[SIZE + i - 1] > 0:
+            worth += prices[SLOPE] * abs(down - counts[DOWN + i - 1])
+    elif down > 0:
+        worth += prices[TURN_UP] + (prices[CLEARED] if down == 1 else 0)
+    elif shown[i, 0] == EMPTY:
+        worth += prices[VACANT]
+    return worth
+
+
+@kernel
+def chance_worth(fitting: int, pool: Any, prices: Any) -> float:
+    """The worth of the chance that one of the next three cards is among the kinds that fit somewhere."""
+    return prices[CHANCE] * (1 - (1 - share_of(fitting, pool)) ** HAND_SLOTS)
+
+
+@kernel
+def blocked(shown: Any, counts: Any, i: int) -> int:
     """Open cards of a queue in front of a lower one of their colour: they cannot board before it does."""
     count = 0
-    lowest = np.full(2, RANKS, np.int64)  # behind, by colour
-    for k in range(size):
-        colour = cards[k] // RANKS
-        rank = cards[k] % RANKS
-        count += rank > lowest[colour]
-        lowest[colour] = min(lowest[colour], rank)
+    red = 2 * RANKS  # the lowest kinds behind
+    black = 2 * RANKS
+    for k in range(counts[SIZE + i]):
+        kind = shown[i, 1 + k]
+        if kind < RANKS:
+            count += kind > red
+            red = min(red, kind)
+        else:
+            count += kind > black
+            black = min(black, kind)
     return count
 
 
 @kernel
-def fit_share(shown: Any, counts: Any, pool: Any) -> float:
-    """The share of the next cards that fit somewhere."""
-    fitting = taken_by_queues(shown, counts) | taken_by_boats(counts)
-    return (count_kinds(pool[0] & fitting) + count_kinds(pool[1] & fitting)) / max(pool[2], 1)
+def share_of(kinds: int, pool: Any) -> float:
+    """The share of the next cards that are of some kinds."""
+    return (count_kinds(pool[0] & kinds) + count_kinds(pool[1] & kinds)) / max(pool[2], 1)
 
 
 @kernel
