@@ -15,7 +15,7 @@ from .shipped import best_file, best_specs, shipped_policies
 
 _CALL = re.compile(r"(?:([^():]*):)?([A-Za-z_]\w*)(?:\((.*)\))?")
 _SEARCHES: dict[str, tuple[type[SearchAgent], tuple[str, ...]]] = {
-    "flat": (FlatSearch, ("others", "policy", "caution", "until", "horizon")),
+    "flat": (FlatSearch, ("others", "policy", "caution", "least", "until", "horizon")),
     "ismcts": (TreeSearch, ("others", "policy", "exploration", "bias", "until", "horizon")),
 }
 RESERVED = ("random", "best", "sample", *_SEARCHES)
@@ -48,7 +48,8 @@ def make_agent(game: Game | str, spec: str) -> Agent:
     ``ismcts(500)``                information-set MCTS with 500 simulations (:class:`deckhand.agents.TreeSearch`)
     ``flat(50ms, low, caution=0)``  a search with a budget of time, the agent of its rollouts (the game's baseline if not
                                    given) and settings: ``until`` (``end`` or ``reward``), ``horizon``, ``policy`` (whose
-                                   actions are tried first); ``caution`` of ``flat``; ``exploration``, ``bias`` of ``ismcts``
+                                   actions are tried first); ``caution``, ``least`` of ``flat``; ``exploration``, ``bias`` of
+                                   ``ismcts``
     ``best``                       the strongest agent that ships for the game (:mod:`deckhand.agents.shipped`)
     ``policy``                     the trained policy that ships for the game
     ``flotsam_fight:low``          any of these with the game's name or id in front, which must be that of ``game``

@@ -197,13 +197,18 @@ class FlatSearch(SearchAgent):
 
     The likeliest action (of :meth:`prior`) stands unless another one returned more by ``caution`` standard errors of the paired
     difference; of several such the one that leads by most after subtracting them is taken. Random rollouts without a policy have no
-    likeliest action: then the mean decides.
+    likeliest action: then the mean decides. Actions to which the policy gives less probability than ``least`` are not tried.
     """
 
-    def __init__(self, game: Game, budget: Budget, rollout: Agent, *, caution: float = 1.0, **settings: Any) -> None:
+    def __init__(self, game: Game, budget: Budget, rollout: Agent, *, caution: float = 1.0, least: float = 0.0, **settings: Any) -> None:
         super().__init__(game, budget, rollout, **settings)
         if not 0 <= caution < np.inf:
             raise OptionError(f"{game.name}: caution cannot be {caution}; it is a number of standard errors, 0 or more")
+        if not 0 <= least <= 1:
+            raise OptionError(f"{game.name}: least cannot be {least}; it is a probability, 0 to 1")
+        if least and self._policy is None:
+            raise OptionError(f"{game.name}: least cannot be {least} in a search without a policy, whose probabilities it is about")
+        self._least = least
         self._caution = caution if self._kinds[0] > 0 or self._policy is not None else 0.0
         self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
@@ -226,10 +231,12 @@ class FlatSearch(SearchAgent):
         values: NDArray[np.float64] | None = None,
     ) -> NDArray[np.int64]:
         views, masks, seats = turns.views[rows], turns.masks[rows], turns.seats[rows]
-        bases = np.argmax(np.where(masks, self.prior(views, masks, seeds), -1), axis=1)
+        likely = self.prior(views, masks, seeds)
+        bases = np.argmax(np.where(masks, likely, -1), axis=1)
+        masks = masks & (likely >= self._least)
         if tried is not None:
-            masks = masks & tried[rows]
-            masks[np.arange(len(rows)), bases] = True
+            masks &= tried[rows]
+        masks[np.arange(len(rows)), bases] = True
         chosen = bases.copy()
         # By time one turn after another, and where a policy plays, whose answers may depend on what else is asked; else all at once.
         alone = self.budget.in_ms or self._player is not None

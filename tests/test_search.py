@@ -202,6 +202,23 @@ def test_a_policy_says_where_the_search_starts(name):
         assert act(TreeSearch(game, Budget(5), rule, policy=policy, bias=1e9, horizon=3), position) == wanted
 
 
+def test_what_the_policy_finds_unlikely_is_not_tried():
+    """Every action is e times as likely as the next lower one: with 0.1 few remain, judged as ever."""
+    game = get_game("flotsam_fight")
+    policy = stubborn(game)
+    for cards in range(4, 12):
+        position = played("flotsam_fight", 3, cards, 8)
+        turns = show_turns(game, position.states, ROW, policy)
+        likely = policy.probabilities(turns.observations, turns.masks)[0] >= 0.1
+        search = FlatSearch(game, Budget(5), make_agent(game, "low"), policy=policy, caution=0, least=0.1)
+        _, (values,) = search.act_and_judge(show_turns(game, position.states, ROW, search))
+        assert likely.sum() < turns.masks.sum()
+        assert not values[~likely].any()
+        everything = FlatSearch(game, Budget(5), make_agent(game, "low"), policy=policy, caution=0)
+        _, (all_values,) = everything.act_and_judge(show_turns(game, position.states, ROW, everything))
+        assert values[likely] == pytest.approx(all_values[likely])
+
+
 def test_a_policy_sees_no_more_than_the_seat():
     """It is asked once a turn, for the observation that the environment gives."""
     game = get_game("flotsam_fight")
@@ -342,6 +359,8 @@ def test_specs_name_budget_rollout_and_settings():
         ("ismcts(9,bias=1,bias=1)", ["bias", "twice"]),
         ("flat(9,caution=-1)", ["caution", "-1"]),
         ("flat(9,caution=nan)", ["caution", "nan"]),
+        ("flat(9,policy=policy,least=2)", ["least", "2", "0 to 1"]),
+        ("flat(9,low,least=0.1)", ["least", "0.1", "policy"]),
         ("flat(9,until=never)", ["until", "'never'", "'end'", "'reward'"]),
         ("flat(9,others=flat(9))", ["others", "rule agent", "'flat(9)'"]),
         ("flat(9,low,others=policy)", ["others", "rule agent", "'policy'"]),
