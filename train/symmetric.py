@@ -35,15 +35,14 @@ class SharedLinear(nn.Module):
         self._in_width = linear.in_features // len(in_orbits)
         dense = linear.weight.detach().reshape(len(out_orbits), self._out_width, len(in_orbits), self._in_width).transpose(1, 2)
         members = np.array([(groups == g).sum(axis=1).max() for g in range(groups.max() + 1)])
-        first = np.unique(groups, return_index=True)[1]
         # Inputs with one weight vary together: their sum must not outweigh what stands alone.
-        numbers = dense.flatten(0, 1)[first] / torch.from_numpy(members).float().sqrt()[:, None, None]
+        numbers = dense.flatten(0, 1)[_first(groups)] / torch.from_numpy(members).float().sqrt()[:, None, None]
         self.numbers = nn.Parameter(numbers.contiguous())
-        self.bias_numbers = nn.Parameter(linear.bias.detach().reshape(len(out_orbits), -1)[np.unique(out_orbits, return_index=True)[1]])
+        self.bias_numbers = nn.Parameter(linear.bias.detach().reshape(len(out_orbits), -1)[_first(out_orbits)])
         self._groups = torch.from_numpy(groups)
         self._out_orbits = torch.from_numpy(out_orbits)
         # The commonest group between every orbit of outputs (by its first output) and of inputs.
-        rows = groups[np.unique(out_orbits, return_index=True)[1]]
+        rows = groups[_first(out_orbits)]
         common = np.array([[np.bincount(row[in_orbits == k]).argmax() for k in range(in_orbits.max() + 1)] for row in rows])
         self._common = torch.from_numpy(common)
         # The inputs of every orbit, orbits of the same size together.
@@ -132,3 +131,8 @@ def _groups(*places: Indices) -> Indices:
     for permutation in zip(*places, strict=True):
         least = np.minimum(least, members[np.ix_(*permutation)])
     return np.unique(least, return_inverse=True)[1].reshape(shape)
+
+
+def _first(groups: Indices) -> Indices:
+    """Where every group is met first, in flat order."""
+    return np.unique(groups, return_index=True)[1]
