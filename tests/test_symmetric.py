@@ -14,10 +14,14 @@ from torch import nn
 GAMES = ("alle_in_die_boote", "keltis")
 
 
+def begin(game, games):
+    """Games of two players."""
+    return LearnerBatch(game, games, 2, {}, opponents=[] if game.cooperative else [make_agent(game, "random")])
+
+
 def positions(game):
-    """Observations (n, size) of games that were played at random."""
-    opponents = [] if game.cooperative else [make_agent(game, "random")]
-    batch = LearnerBatch(game, 16, 2, {}, opponents=opponents)
+    """Observations (n, size) in the middle of games."""
+    batch = begin(game, 16)
     step = batch.reset(1)
     for _ in range(30):
         step = batch.step(np.array([np.flatnonzero(mask)[-1] for mask in step.masks]))
@@ -29,8 +33,7 @@ def network(request):
     """A game, and an actor-critic with shared weights for it."""
     game = get_game(request.param)
     parts = game.symmetries()[0].parts
-    opponents = [] if game.cooperative else [make_agent(game, "random")]
-    env = Sb3VecEnv(LearnerBatch(game, 2, 2, {}, opponents=opponents))
+    env = Sb3VecEnv(begin(game, 2))
     shape = {"pi": [3 * parts, 2 * parts], "vf": [2 * parts]}
     policy = MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=2, policy_kwargs={"net_arch": shape, "activation_fn": nn.Tanh}).policy
     torch.manual_seed(1)

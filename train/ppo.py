@@ -83,9 +83,7 @@ class Trainer(BaseCallback):
             opponents=opponents,
             weights=weights,
         )
-        self.ppo = _make_model(config, ScaledReward(Sb3VecEnv(self.batch), config.reward_scale))
-        if config.network.symmetric:
-            share_weights(self.ppo.policy, self.game)
+        self.ppo = _make_model(config, self.game, ScaledReward(Sb3VecEnv(self.batch), config.reward_scale))
         self.steps = 0
         self.seconds = 0.0
         self.finished = False
@@ -288,9 +286,9 @@ class Trainer(BaseCallback):
         return {**self.ppo.policy.optimizer.state_dict(), "state": state}
 
 
-def _make_model(config: TrainConfig, env: VecEnv) -> MaskablePPO:
+def _make_model(config: TrainConfig, game: Game, env: VecEnv) -> MaskablePPO:
     ppo = config.ppo
-    return MaskablePPO(
+    model = MaskablePPO(
         "MlpPolicy",
         env,
         learning_rate=lambda remaining: ppo.learning_rate.at(1 - remaining),
@@ -310,6 +308,9 @@ def _make_model(config: TrainConfig, env: VecEnv) -> MaskablePPO:
         seed=derive_seed(config.seed, NETWORK) % 2**32,
         device="cpu",
     )
+    if config.network.symmetric:
+        share_weights(model.policy, game)
+    return model
 
 
 def _passed(before: int, now: int, every: int) -> bool:

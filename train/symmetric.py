@@ -34,22 +34,23 @@ class SharedLinear(nn.Module):
         self._out_width = linear.out_features // len(out_orbits)
         self._in_width = linear.in_features // len(in_orbits)
         dense = linear.weight.detach().reshape(len(out_orbits), self._out_width, len(in_orbits), self._in_width).transpose(1, 2)
-        members = np.array([(groups == g).sum(axis=1).max() for g in range(groups.max() + 1)])
+        rows = groups[_first(out_orbits)]  # each orbit's first output stands for all of them
+        members = np.max([np.bincount(row, minlength=groups.max() + 1) for row in rows], axis=0)
         # Inputs with one weight vary together: their sum must not outweigh what stands alone.
         numbers = dense.flatten(0, 1)[_first(groups)] / torch.from_numpy(members).float().sqrt()[:, None, None]
         self.numbers = nn.Parameter(numbers.contiguous())
         self.bias_numbers = nn.Parameter(linear.bias.detach().reshape(len(out_orbits), -1)[_first(out_orbits)])
         self._groups = torch.from_numpy(groups)
         self._out_orbits = torch.from_numpy(out_orbits)
-        # The commonest group between every orbit of outputs (by its first output) and of inputs.
-        rows = groups[_first(out_orbits)]
+        # The commonest group between every orbit of outputs and of inputs.
         common = np.array([[np.bincount(row[in_orbits == k]).argmax() for k in range(in_orbits.max() + 1)] for row in rows])
         self._common = torch.from_numpy(common)
         # The inputs of every orbit, orbits of the same size together.
         sizes = np.bincount(in_orbits)
         by_orbit = np.split(np.argsort(in_orbits, kind="stable"), np.cumsum(sizes)[:-1])
-        self._pools = [torch.from_numpy(np.array([by_orbit[k] for k in np.flatnonzero(sizes == size)])) for size in np.unique(sizes)]
-        self._pool_order = torch.from_numpy(np.argsort(np.concatenate([np.flatnonzero(sizes == size) for size in np.unique(sizes)])))
+        by_size = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+        self._pools = [torch.from_numpy(np.array([by_orbit[k] for k in orbits])) for orbits in by_size]
+        self._pool_order = torch.from_numpy(np.argsort(np.concatenate(by_size)))
         # Where another group stands. Orbits of outputs that look at the same inputs share one product.
         shared: dict[tuple[tuple[int, ...], bytes], list[list[Indices]]] = {}
         for orbit, row in enumerate(common):

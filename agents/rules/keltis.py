@@ -248,6 +248,19 @@ def gap(view: Any, seat: int, card: int) -> float:
 
 
 @kernel
+def is_stone(view: Any, value: int) -> bool:
+    """Whether the stone of a value is on the table."""
+    return 1 <= value <= STONES and view.stone_owner[value - 1] < 0
+
+
+@kernel
+def stone_gain(view: Any, seat: int, before: int) -> int:
+    """Points of a seat's next stone after ``before`` others."""
+    n = view.stones[seat] + before
+    return int(STONE_SCORE[min(n + 1, 5)] - STONE_SCORE[min(n, 5)])
+
+
+@kernel
 def of_colour(view: Any, seat: int, colour: int) -> int:
     """Cards of a colour in hand."""
     count = 0
@@ -269,7 +282,7 @@ def use_of(view: Any, seat: int, card: int) -> float:
             use += 2.0 - 0.2 * gap(view, seat, card)
     else:
         use += 0.3 * of_colour(view, seat, colour)
-    if 1 <= value <= STONES and view.stone_owner[value - 1] < 0:
+    if is_stone(view, value):
         for k in range(view.hand_size[seat]):
             other = view.hand[seat, k]
             use += 0.5 * (other != card and VALUE[other] == value)
@@ -302,9 +315,8 @@ def greedy_act(view: Any, mask: Any) -> int:
                 late = view.stock < 12 * view.players
                 value = 0.4 * held - 0.2 * min(VALUE[card], 10 - VALUE[card]) if held >= 3 and VALUE[card] != END and not late else -9.0
         else:
-            n = view.stones[seat]
             pair = action - STONE
-            value = STONE_SCORE[min(n + 1, 5)] - STONE_SCORE[min(n, 5)] + 1.0
+            value = stone_gain(view, seat, 0) + 1.0
             value -= 0.5 * (use_of(view, seat, PAIR_FIRST[pair]) + use_of(view, seat, PAIR_SECOND[pair]) - 1.0)
         if value > best_value:
             best_value = value
@@ -355,15 +367,7 @@ def look(view: Any, seat: int, held: Any, unseen: Any, w: Any) -> Any:
     wanted = 0.0
     for colour in range(COLOURS):
         n = view.row_size[seat, colour]
-        now[colour] = size_hope(
-            n,
-            view.row_last[seat, colour],
-            view.row_direction[seat, colour],
-            view.row_ends[seat, colour],
-            held[12 * colour : 12 * colour + 12],
-            unseen[12 * colour : 12 * colour + 12],
-            w,
-        )
+        now[colour] = row_size_hope(view, seat, colour, held, unseen, w)
         # A row that is not begun is wanted if it can gain points.
         if n > 0 or now[colour] > 4:
             wanted += max(min(now[colour], 9.0) - n, 0.0)
@@ -427,15 +431,9 @@ def blurred(cards: float, w: Any) -> float:
 
 
 @kernel
-def hope(n: int, last: int, direction: int, closed: int, held: Any, unseen: Any, w: Any) -> float:
-    """Points expected from a row with ``n`` cards, given the cards of its colour ``held`` and ``unseen`` by value (0 .. 11)."""
-    return worth(n, size_hope(n, last, direction, closed, held, unseen, w), w)
-
-
-@kernel
-def row_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any) -> float:
-    """:func:`hope` of a row as it is."""
-    return hope(
+def row_size_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any) -> float:
+    """:func:`size_hope` of a row as it is."""
+    return size_hope(
         view.row_size[seat, colour],
         view.row_last[seat, colour],
         view.row_direction[seat, colour],
@@ -447,8 +445,14 @@ def row_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any) 
 
 
 @kernel
+def row_hope(view: Any, seat: int, colour: int, held: Any, unseen: Any, w: Any) -> float:
+    """Points expected from a row as it is."""
+    return worth(view.row_size[seat, colour], row_size_hope(view, seat, colour, held, unseen, w), w)
+
+
+@kernel
 def laid_hope(view: Any, seat: int, card: int, row: int, held: Any, unseen: Any, w: Any) -> float:
-    """:func:`hope` of a colour row after a card, already taken out of ``held``, has been laid on it."""
+    """Points expected from a colour row after a card, already taken out of ``held``, has been laid on it."""
     last = view.row_last[seat, row]
     direction = view.row_direction[seat, row]
     closed = view.row_ends[seat, row]
@@ -459,20 +463,7 @@ def laid_hope(view: Any, seat: int, card: int, row: int, held: Any, unseen: Any,
             direction = np.sign(VALUE[card] - last)
         last = VALUE[card]
     n = view.row_size[seat, row] + 1
-    return hope(n, last, direction, closed, held[12 * row : 12 * row + 12], unseen[12 * row : 12 * row + 12], w)
-
-
-@kernel
-def is_stone(view: Any, value: int) -> bool:
-    """Whether the stone of a value is on the table."""
-    return 1 <= value <= STONES and view.stone_owner[value - 1] < 0
-
-
-@kernel
-def stone_gain(view: Any, seat: int) -> int:
-    """Points of a seat's next stone."""
-    n = view.stones[seat]
-    return int(STONE_SCORE[min(n + 1, 5)] - STONE_SCORE[min(n, 5)])
+    return worth(n, size_hope(n, last, direction, closed, held[12 * row : 12 * row + 12], unseen[12 * row : 12 * row + 12], w), w)
 
 
 @kernel
@@ -480,8 +471,7 @@ def pair_hope(view: Any, seat: int, value: int, count: int, w: Any) -> float:
     """What ``count`` cards of a value in hand are worth for its stone."""
     if count == 0 or not is_stone(view, value):
         return 0.0
-    n = view.stones[seat]
-    gain = stone_gain(view, seat) + w[NEXT_STONE] * (STONE_SCORE[min(n + 2, 5)] - STONE_SCORE[min(n + 1, 5)])
+    gain = stone_gain(view, seat, 0) + w[NEXT_STONE] * stone_gain(view, seat, 1)
     return (w[PAIR] if count > 1 else w[SINGLE]) * gain
 
 
@@ -492,7 +482,7 @@ def wish(view: Any, seat: int, card: int, w: Any) -> float:
     if colour == POINTS:
         return 1.0
     n = view.row_size[seat, colour]
-    pair = w[WISH_STONE] * stone_gain(view, seat) if w[WISH_STONE] != 0 and is_stone(view, VALUE[card]) else 0.0
+    pair = w[WISH_STONE] * stone_gain(view, seat, 0) if w[WISH_STONE] != 0 and is_stone(view, VALUE[card]) else 0.0
     if n == 0:
         return pair + w[WISH_NEW]
     if not fits(view, seat, card):
@@ -545,14 +535,14 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
                 value += 1.0 + w[NEUTRAL]
             else:
                 value += laid_hope(view, seat, card, row, held, unseen, w) - now[row]
-                last = view.row_last[seat, row]
-                if v != END and COLOUR[card] != POINTS and last >= 0:
-                    value -= w[GAP] * abs(v - last)
-                elif v == END and view.row_ends[seat, row] == 0:
-                    value += w[CLOSING]
-                elif v != END and COLOUR[card] != POINTS:
-                    others = of_colour(view, seat, row) - 1 if w[OPENING_HELD] != 0 else 0
-                    value += w[OPENING_HELD] * others - w[START] * min(v, 10 - v)
+                if v == END:
+                    value += w[CLOSING] if view.row_ends[seat, row] == 0 else 0.0
+                elif COLOUR[card] != POINTS:
+                    if view.row_last[seat, row] >= 0:
+                        value -= w[GAP] * gap(view, seat, card)
+                    else:
+                        others = of_colour(view, seat, row) - 1 if w[OPENING_HELD] != 0 else 0
+                        value += w[OPENING_HELD] * others - w[START] * min(v, 10 - v)
             held[card] += 1
             if v == END and view.row_ends[seat, row] == 0 and view.closed_rows == 4:
                 value = end_value(view, seat, action, w)
@@ -560,10 +550,9 @@ def strong_act(view: Any, mask: Any, w: Any) -> int:
             first = PAIR_FIRST[action - STONE]
             second = PAIR_SECOND[action - STONE]
             v = VALUE[first]
-            n = view.stones[seat]
-            value = 2.0 * w[DRAWN] + stone_gain(view, seat)
-            value += w[NEXT_STONE] * (STONE_SCORE[min(n + 2, 5)] - STONE_SCORE[min(n + 1, 5)])
-            value += w[STONE_DENY] * stone_gain(view, follower)
+            value = 2.0 * w[DRAWN] + stone_gain(view, seat, 0)
+            value += w[NEXT_STONE] * stone_gain(view, seat, 1)
+            value += w[STONE_DENY] * stone_gain(view, follower, 0)
             value += leave(view, seat, follower, first, held, unseen, of_value, now, w)
             value += leave(view, seat, follower, second, held, unseen, of_value, now, w)
             # The stone is gone, so losing the pair itself is no loss.
