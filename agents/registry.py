@@ -1,7 +1,7 @@
 """Agents by name."""
 
+import os
 import re
-from pathlib import Path
 from typing import Any
 
 from ..envs.core import DeckhandError, Game, OptionError, get_game
@@ -124,7 +124,8 @@ def split_specs(text: str) -> list[str]:
 
 
 def _is_file(spec: str) -> bool:
-    return spec.endswith(".safetensors") or (Path(spec) / "policy.safetensors").is_file()
+    # os.path: a Path raises where a spec with many parameters is longer than a file name can be.
+    return spec.endswith(".safetensors") or os.path.isfile(os.path.join(spec, "policy.safetensors"))
 
 
 def _make_best(game: Game) -> Agent:

@@ -73,6 +73,7 @@ def test_every_agent_name_makes_an_agent(name):
         ("sample()", ["unknown agent ''"]),
         ("random(1)", ["'random'", "no parameters"]),
         ("no/such/folder", ["unknown agent"]),
+        (f"low({','.join(['0.123'] * 60)})", ["'low'", "0 parameters"]),  # longer than a file name can be
         ("flat(4,low,caution=1,caution=0)", ["caution", "twice"]),
         (None, ["None", "named by a text"]),
         (5, ["5", "named by a text"]),
