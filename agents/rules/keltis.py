@@ -44,7 +44,7 @@ GREEDY, STRONG = 1, 2
 
 # The strong agent's numbers: name, what it is, its value with two or three players and with four. Those up to "reserve" were fitted by
 # evolution against ``greedy`` and an earlier ``strong`` with two and with four players: share of wins and points ahead. Those from
-# "in_hand_late" on count for nothing here; with two players the agent ``fitted`` has values for them. What they say that the others do not:
+# "in_hand_late" on count for nothing here; the agent ``fitted`` has values for them. What they say that the others do not:
 # how much time is left, that a hand may hold more cards than there are turns to lay them (every card then has a price, a turn), and that
 # the cards a row will get are a guess, so that its points are an average around it.
 COUNTS = (
