@@ -64,7 +64,7 @@ class Budget:
 
 @dataclass
 class SearchStats:
-    """What a search agent has done since its last reset."""
+    """What a search agent has done since it was made."""
 
     turns: int = 0
     """Turns with more than one legal action; the others need no search."""
@@ -146,10 +146,10 @@ class SearchAgent(Agent):
         self._loops = _bound_loops(game)
         self._scratch = game.allocate(3)
         self._mask = np.zeros(game.num_actions, np.bool_)
+        self.stats = SearchStats()
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        self.stats = SearchStats()
         self._rng = np.random.default_rng(seed)
 
     def act(self, turns: Turns) -> NDArray[np.int64]:

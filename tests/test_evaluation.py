@@ -3,8 +3,14 @@
 import csv
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
+from importlib.resources import files
 from itertools import permutations
 
 import numpy as np
@@ -14,7 +20,9 @@ from deckhand.agents import Agent, RandomAgent, agent_names, make_agent, show_tu
 from deckhand.envs import LearnerBatch, game_names, get_game
 from deckhand.envs.alle_in_die_boote.rules import CARDS
 from deckhand.envs.core import IllegalAction, OptionError
+from deckhand.envs.core.jit import JIT_DISABLED
 from deckhand.envs.core.rng import derive_seed
+from deckhand.train import evaluation
 from deckhand.train.cli import app
 from deckhand.train.evaluation import AFFORDABLE, CSV_COLUMNS, DEAL_SETS, EVALUATION_STREAM, FIRST_LOOK, arrange, deal_seeds, evaluate
 from deckhand.train.simulation import CHUNK, Outcomes, play_games, simulate
@@ -311,15 +319,15 @@ def test_progress_is_told_while_slow_agents_play():
     agents = [Slow(make_agent(GAME, "low")), make_agent(GAME, "strong")]
     result = evaluate(
         *(GAME, agents[0], agents[1:]),
-        **{"num_players": 2, "options": {"rounds": 1}, "deals": 10, "seed": 3},
+        **{"num_players": 2, "options": {"rounds": 1}, "deals": 6, "seed": 3},
         progress=lambda done, total, text: told.append((done, total, text)),
     )
     games = [done for done, _, _ in told]
     assert games == sorted(games)
-    assert set(games) == set(range(21))
+    assert set(games) == set(range(13))
     # The estimate comes long before the end, and no game was shown beside more than two others.
     assert any("win share" in text and done <= 8 for done, _, text in told)
-    assert result.to_json()["figures"] == run(Spy(agents[0].inner), ["strong"], deals=10).to_json()["figures"]
+    assert result.to_json()["figures"] == run(Spy(agents[0].inner), ["strong"], deals=6).to_json()["figures"]
 
 
 def test_games_side_by_side_come_in_order_whatever_their_number():
@@ -338,6 +346,125 @@ def test_games_side_by_side_come_in_order_whatever_their_number():
         found = Outcomes.join(parts)
         for field in ("scores", "winners", "returns", "truncated", "decisions"):
             np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+
+
+def figures(result):
+    report = result.to_json()
+    del report["seconds"]
+    return report
+
+
+def test_the_number_of_processes_changes_no_result():
+    told = []
+    settings = {"num_players": 2, "options": {"rounds": 1}, "deals": 20, "seed": 3}
+    one, two = (
+        evaluate(GAME, "flat(4,random)", ["random"], workers=workers, progress=lambda *report: told.append(report), **settings)
+        for workers in (1, 2)
+    )
+    assert figures(one) == figures(two)
+    assert told[-1] == (40, 40, told[-1][2])
+    # Several times on the way.
+    assert {done for done, *_ in told[told.index((40, 40, told[-1][2])) + 1 :]} > {16, 32}
+    # Agents that are objects play the same.
+    assert figures(run("flat(4,random)", ["random"], deals=20)) == figures(one)
+
+
+def test_several_processes_stop_when_the_interval_is_narrow_enough(monkeypatch):
+    monkeypatch.setattr(evaluation, "FIRST_LOOK", 12)
+    settings = {"num_players": 2, "options": {"rounds": 1}, "deals": 5000, "seed": 3, "until_ci": 0.04}
+    one, two = (evaluate(GAME, "flat(2,random)", ["random"], workers=workers, **settings) for workers in (1, 2))
+    assert one.stopping.reached
+    assert 12 < one.deals < 200
+    assert figures(one) == figures(two)
+
+
+def test_agents_that_are_shown_many_games_at_once_keep_their_batches():
+    """What a network answers depends by a rounding on how many turns it is shown together."""
+
+    class Batched(Spy):
+        def act(self, turns):
+            sizes.append(len(turns))
+            return self.inner.act(turns)
+
+    sizes: list[int] = []
+    agents = [Batched(make_agent(GAME, "low")), make_agent(GAME, "strong")]
+    run(agents[0], agents[1:], deals=600)
+    whole = sizes.copy()
+    sizes.clear()
+    seats = np.tile([[0, 1], [1, 0]], (600, 1))
+    seeds = [seed for seed in deal_seeds(600, 3) for _ in range(2)]
+    list(play_games(GAME, agents, seats, options={"rounds": 1}, seeds=seeds, seed=3))
+    assert sizes == whole
+
+
+def test_compiled_games_are_the_same_in_whatever_parts_they_are_played():
+    agents = [make_agent(GAME, name) for name in ("random", "low")]
+    seating = np.tile(np.arange(2), (60, 1))
+
+    def play(part):
+        games = {"seeds": range(60)[part], "seed": 9, "first": part.start}
+        return Outcomes.join(list(play_games(GAME, agents, seating[part], options={"rounds": 1}, **games)))
+
+    whole = play(slice(0, 60))
+    parts = Outcomes.join([play(slice(0, 25)), play(slice(25, 60))])
+    np.testing.assert_array_equal(parts.scores, whole.scores)
+    np.testing.assert_array_equal(parts.decisions, whole.decisions)
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="thousands of games")
+@pytest.mark.parametrize("name", ["flotsam_fight_strong_low_2", "piraten_pitt_hunter0_8_collector0_8_4"])
+def test_stored_results_of_compiled_agents_are_found_again(name):
+    stored = json.loads((files("deckhand.configs") / "results" / f"{name}.json").read_text())
+    game = get_game(stored["game"])
+    settings = {"num_players": stored["players"], "options": stored["options"], "deals": stored["deals"], "seed": stored["seed"]}
+    found = evaluate(game, stored["agents"][0], stored["agents"][1:], **settings).to_json()
+    assert (found["games"], found["decisions"]) == (stored["games"], stored["decisions"])
+    for mine, theirs in zip(found["figures"], stored["figures"], strict=True):
+        assert {key: mine[key]["mean"] for key in ("win_share", "return", "score")} == {
+            key: theirs[key]["mean"] for key in ("win_share", "return", "score")
+        }
+
+
+def test_what_other_processes_cannot_play_is_refused():
+    low = make_agent(GAME, "low")
+    for workers, words in (
+        (0, "workers cannot be 0: it is a number of processes, 1 at least"),
+        (2, "workers cannot be 2: only agents named by texts play in other processes, not the object 'low'"),
+    ):
+        with pytest.raises(OptionError, match=words):
+            evaluate(GAME, "random", [low], num_players=2, options={}, deals=2, seed=1, workers=workers)
+
+
+def test_the_command_plays_in_several_processes_and_leaves_nothing_where_it_is_interrupted(tmp_path):
+    base = ["evaluate", "flotsam_fight", "--agents", "flat(4,low),low", "-o", "rounds=1", "--json"]
+    reports = []
+    for workers in ("1", "2"):
+        path = tmp_path / f"{workers}.json"
+        result = CliRunner().invoke(app, [*base, str(path), "--deals", "12", "--workers", workers])
+        assert result.exit_code == 0, result.output
+        reports.append(json.loads(path.read_text()) | {"seconds": 0})
+    assert reports[0] == reports[1]
+    refused = CliRunner().invoke(app, [*base, str(tmp_path / "none.json"), "--workers", "0"])
+    assert refused.exit_code == 2
+    assert refused.stderr == "deckhand: workers cannot be 0: it is a number of processes, 1 at least\n"
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from deckhand.train.cli import main; main()"
+    path = tmp_path / "slow.json"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *base, str(path), "--deals", "5000", "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while len(list(tmp_path.iterdir())) < 3:  # until the report is begun
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    # Returns when the workers, which hold the pipes too, have ended.
+    assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["1.json", "2.json"]
 
 
 def coin(luck, mine=BID, other=FOLD, **settings):

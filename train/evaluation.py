@@ -13,6 +13,11 @@ same deal to the first baseline, bootstrapped over deals; proportions have Wilso
 derive their seeds with indexes counted from 0, so no deal of an evaluation is among theirs, whatever the seeds (but for a chance of 2**-53
 a pair of games).
 
+*Work* is cut into units, some deals with all their seatings, where an agent wants few games side by side, as searches do. Agents start
+their own randomness anew with every unit, from seeds that follow from ``seed`` and the unit's first game. A unit's size follows from the
+agents, so the number of processes that play changes no result (searches with a budget of time excepted). The games of all other agents
+are one unit: they are fast, and what a network answers depends by a rounding on how many turns it is shown together.
+
 *Stopping early.* With ``until_ci`` an evaluation ends when the 95 % interval of its main figure (:attr:`Evaluation.main`) is so narrow. It
 looks after ``FIRST_LOOK`` blocks and then whenever their number has grown by ``LOOK_GROWTH``, and keeps whole blocks only. The rule asks
 how wide the interval is, never where it lies, so it cannot stop because an agent happens to be ahead; the interval is the ordinary one of
@@ -25,8 +30,11 @@ import csv
 import io
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from math import ceil, factorial, isfinite, prod, sqrt
 from typing import Any
@@ -34,7 +42,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.core import Game, OptionError
+from ..agents import make_agent
+from ..envs.core import DeckhandError, Game, OptionError, get_game
 from ..envs.core.agent import Agent
 from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
@@ -43,12 +52,15 @@ from .simulation import Outcomes, check_count, play_games
 from .statistics import CONFIDENCE, QUANTILES, Figure, Z, bootstrap, quantiles, rates, share, table_text, wilson
 from .tables import Grid
 from .versions import versions
+from .workers import worker_pool
 
 EVALUATION_STREAM = 2**40
 DEAL_SETS = {"dev": 2**42, "test": 2**43}
 """The public deal sets: deal ``k`` is the game seed ``derive_seed(0, DEAL_SETS[name] + k)``."""
 AFFORDABLE = 24
 """So many arrangements are played where the seating is left to ``auto``: all of four players."""
+UNIT_ROUNDS = 4
+"""A unit of slow agents has so many times the games that they play side by side."""
 FIRST_LOOK = 400
 LOOK_GROWTH = 1.25
 
@@ -270,8 +282,8 @@ CSV_COLUMNS = (
 
 def evaluate(
     game: Game,
-    agent: Agent,
-    opponents: Sequence[Agent],
+    agent: Agent | str,
+    opponents: Sequence[Agent | str],
     *,
     num_players: int,
     options: Mapping[str, Any] | Options,
@@ -281,6 +293,7 @@ def evaluate(
     deal_set: str | None = None,
     seating: str = "auto",
     until_ci: float | None = None,
+    workers: int = 1,
 ) -> Evaluation:
     """Measure ``agent`` against ``opponents`` (competitive games) or beside them (cooperative games), as described in this module's text.
 
@@ -288,11 +301,23 @@ def evaluate(
     they run out. ``deals`` is 2 at least; with ``until_ci``, the half width of the main figure's interval to stop at, the most to play.
     ``seed`` names the deals and starts the agents' own randomness; with a ``deal_set`` the latter only. ``progress`` is told how far the
     games are, with the running estimate and its interval.
+
+    ``workers`` is the number of processes that play; it changes no result, except where agents think for a time. One process is this one,
+    which also plays alone where no agent is slow; several make the agents themselves, so that all must be named by texts
+    (:func:`deckhand.agents.make_agent`) and the game be registered. They are spawned: the calling script needs ``if __name__ ==
+    "__main__":``. :class:`DeckhandError` if one of them ends early.
     """
     started = time.perf_counter()
     n = game.check_players(num_players)
     options = game.parse_options(options)
-    agents = [agent, *opponents]
+    named = [agent, *opponents]
+    agents = [make_agent(game, a) if isinstance(a, str) else a for a in named]
+    specs = tuple(a for a in named if isinstance(a, str))
+    if workers < 1:
+        raise OptionError(f"workers cannot be {workers}: it is a number of processes, 1 at least")
+    if workers > 1 and len(specs) < len(agents):
+        given = next(a.name for a in named if not isinstance(a, str))
+        raise OptionError(f"workers cannot be {workers}: only agents named by texts play in other processes, not the object {given!r}")
     if until_ci is not None and not (until_ci > 0 and isfinite(until_ci)):
         raise OptionError(f"until_ci cannot be {until_ci}: it is half the width of an interval, more than 0")
     seeds = deal_seeds(check_count("deals", deals), check_seed(seed), deal_set)
@@ -307,7 +332,8 @@ def evaluate(
         if not 1 <= len(opponents) < n:
             raise OptionError(f"{game.name}: {n} players need 1 to {n - 1} opponents, not {len(opponents)}")
         played, pattern = arrange(n, len(opponents), seating)
-    outcomes, stopping = _play(game, agents, pattern, options, seeds, seed, until_ci, progress)
+    units = _cut(agents, pattern, options, seeds, seed)
+    outcomes, stopping = _play(game, agents, specs, units, workers, until_ci, progress)
     rows, by_seat, difference, reduction = (_cooperative if game.cooperative else _competitive)(agents, pattern, outcomes)
     return Evaluation(
         game=game,
@@ -359,23 +385,92 @@ def arrange(n: int, opponents: int, seating: str = "auto") -> tuple[str, NDArray
     return "permutations", np.array(sorted(set(permutations(players))), np.int64)
 
 
+@dataclass(frozen=True)
+class _Unit:
+    """The part of the work that is played as a whole, in this process or in another."""
+
+    pattern: NDArray[np.int64]
+    options: dict[str, Any]
+    deals: Sequence[int]
+    """Their game seeds."""
+    first: int
+    """The number of its first game."""
+    seed: int
+
+    def play(self, game: Game, agents: Sequence[Agent], tell: Callable[[int], None] | None = None) -> Iterator[Outcomes]:
+        """Every deal with every seating, deal by deal; ``tell`` is told the number of finished games, those before the unit as well."""
+        return play_games(
+            game,
+            agents,
+            np.tile(self.pattern, (len(self.deals), 1)),
+            options=self.options,
+            seeds=[deal for deal in self.deals for _ in self.pattern],
+            seed=self.seed,
+            first=self.first,
+            progress=tell and (lambda finished: tell(self.first + finished)),
+        )
+
+
+def _cut(agents: Sequence[Agent], pattern: NDArray[np.int64], options: Options, seeds: Sequence[int], seed: int) -> list[_Unit]:
+    """All the work."""
+    width = min(agent.games_at_once for agent in agents)
+    deals = len(seeds) if width >= Agent.games_at_once else max(1, UNIT_ROUNDS * width // len(pattern))
+    return [
+        _Unit(pattern, options.model_dump(), seeds[first : first + deals], first * len(pattern), seed)
+        for first in range(0, len(seeds), deals)
+    ]
+
+
+def _play_units(
+    game: Game,
+    agents: Sequence[Agent],
+    specs: tuple[str, ...],
+    units: Sequence[_Unit],
+    workers: int,
+    tell: Callable[[int], None],
+) -> Generator[Outcomes]:
+    """The outcomes of all games in order. Whoever closes the iterator ends the processes."""
+    if min(workers, len(units)) <= 1:
+        for unit in units:
+            yield from unit.play(game, agents, tell)
+        return
+    with worker_pool(min(workers, len(units))) as pool:
+        # Not pool.map: it cancels what is left when it is stopped, and a pool that breaks with cancelled work says so at length.
+        futures = [pool.submit(_play_in_worker, game.name, specs, unit) for unit in units]
+        try:
+            for future in futures:
+                yield future.result()
+        except BrokenProcessPool:
+            raise DeckhandError("a worker process ended before its work was done") from None
+
+
+def _play_in_worker(name: str, specs: tuple[str, ...], unit: _Unit) -> Outcomes:
+    return Outcomes.join(list(unit.play(get_game(name), _make_agents(name, specs))))
+
+
+@cache
+def _make_agents(name: str, specs: tuple[str, ...]) -> list[Agent]:
+    """Of a worker process."""
+    return [make_agent(name, spec) for spec in specs]
+
+
 def _play(
     game: Game,
     agents: Sequence[Agent],
-    pattern: NDArray[np.int64],
-    options: Options,
-    seeds: Sequence[int],
-    seed: int,
+    specs: tuple[str, ...],
+    units: Sequence[_Unit],
+    workers: int,
     until_ci: float | None,
     progress: Report | None,
 ) -> tuple[Outcomes, Stopping | None]:
-    """Every deal with every seating of ``pattern``, deal by deal, or with ``until_ci`` as many as are needed."""
+    """Every deal with every seating of the units, or with ``until_ci`` as many as are needed."""
+    pattern = units[0].pattern
     size = len(pattern)
-    seating = np.tile(pattern, (len(seeds), 1))
+    deals = sum(len(unit.deals) for unit in units)
     own = pattern == 0
-    main = np.empty(len(seating))
-    looks = _looks(len(seeds)) if until_ci else [len(seeds)]
-    looked, done, estimate, expected = 0, 0, "", len(seating)
+    main = np.empty(deals * size)
+    looks = _looks(deals) if until_ci else [deals]
+    looked, done, estimate, expected = 0, 0, "", len(main)
     parts: list[Outcomes] = []
 
     def blocks(count: int) -> NDArray[np.float64]:
@@ -386,29 +481,29 @@ def _play(
         if progress:
             progress(finished, max(finished, expected), estimate)
 
-    game_seeds = [s for s in seeds for _ in pattern]
-    for part in play_games(game, agents, seating, options=options, seeds=game_seeds, seed=seed, progress=tell):
-        parts.append(part)
-        count = len(part.scores)
-        mine = own[np.arange(done, done + count) % size]
-        main[done : done + count] = part.scores.mean(axis=1) if game.cooperative else part.win_shares()[mine]
-        done += count
-        if done >= 2 * size:
-            values = blocks(done // size)
-            half = Z * values.std(ddof=1) / sqrt(len(values))
-            mean = values.mean()
-            estimate = f"score {mean:.2f}" if game.cooperative else f"win share {100 * mean:.1f} %"
-            if half > 0:
-                estimate += f" ± {half:.2f}" if game.cooperative else f" ± {100 * half:.1f}"
-            if until_ci:
-                expected = size * next((look for look in looks if look >= len(values) * (half / until_ci) ** 2), len(seeds))
-        tell(done)
-        while until_ci and looked < len(looks) and done >= size * looks[looked]:
-            deals = looks[looked]
-            looked += 1
-            if _half_width(blocks(deals), until_ci, game.cooperative) <= until_ci:
-                return Outcomes.join(parts).first(deals * size), Stopping(until_ci, len(seeds), looked, True)
-    return Outcomes.join(parts), Stopping(until_ci, len(seeds), looked, False) if until_ci else None
+    with closing(_play_units(game, agents, specs, units, workers, tell)) as found:
+        for part in found:
+            parts.append(part)
+            count = len(part.scores)
+            mine = own[np.arange(done, done + count) % size]
+            main[done : done + count] = part.scores.mean(axis=1) if game.cooperative else part.win_shares()[mine]
+            done += count
+            if done >= 2 * size:
+                values = blocks(done // size)
+                half = Z * values.std(ddof=1) / sqrt(len(values))
+                mean = values.mean()
+                estimate = f"score {mean:.2f}" if game.cooperative else f"win share {100 * mean:.1f} %"
+                if half > 0:
+                    estimate += f" ± {half:.2f}" if game.cooperative else f" ± {100 * half:.1f}"
+                if until_ci:
+                    expected = size * next((look for look in looks if look >= len(values) * (half / until_ci) ** 2), deals)
+            tell(done)
+            while until_ci and looked < len(looks) and done >= size * looks[looked]:
+                look = looks[looked]
+                looked += 1
+                if _half_width(blocks(look), until_ci, game.cooperative) <= until_ci:
+                    return Outcomes.join(parts).first(look * size), Stopping(until_ci, deals, looked, True)
+    return Outcomes.join(parts), Stopping(until_ci, deals, looked, False) if until_ci else None
 
 
 def _looks(deals: int) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from ..agents import SearchAgent, make_agent, show_turns
+from ..agents import SearchAgent, SearchStats, make_agent, show_turns
 from ..envs.core import Game, RecordError, get_game
 from ..envs.core.files import write_bytes, write_json
 from ..envs.core.rng import MAX_SEED
@@ -202,6 +202,7 @@ def measure(config: LadderConfig, series: str, budget: str, spec: str) -> dict[s
     assert isinstance(agent, SearchAgent)
     # Loads, or compiles, what the search needs: no part of its effort.
     agent.act(show_turns(game, game.deal(config.players, config.options, [0]), np.zeros(1, np.int64), agent))
+    agent.stats = SearchStats()
     opponents = [make_agent(game, name) for name in config.against]
     started = time.process_time()
     result = evaluate(

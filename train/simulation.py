@@ -23,7 +23,8 @@ from .versions import versions
 CHUNK = 1024
 """Games of compiled agents that are in memory at once."""
 AGENT_STREAM = 2**41
-"""Agents' own random numbers come from ``derive_seed(seed, AGENT_STREAM + j)``; no deals are counted from there."""
+"""Agents' own random numbers come from ``derive_seed(seed, AGENT_STREAM + j)``; no deals are counted from there. Agents that are not
+compiled start anew with game ``first`` from the seed ``derive_seed(that, first)``."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,17 @@ def play_games(
     options: Mapping[str, Any] | Options,
     seeds: Sequence[int],
     seed: int,
+    first: int = 0,
     compiled: bool | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Outcomes]:
     """Play one game for each of ``seeds`` and yield the outcomes in order, some games at a time.
 
-    ``seating`` (games, players) holds indexes into ``agents``. The agents' own randomness starts from ``seed``. Games between rule agents
-    and random agents run inside compiled code, ``CHUNK`` at a time; ``compiled=False`` plays them as any others: as many side by side as
-    the agents' ``games_at_once`` allows, and where a game ends the next begins. ``progress`` is told the number of finished games, after
-    every chunk or every round of decisions. Whoever stops asking for outcomes stops the games.
+    ``seating`` (games, players) holds indexes into ``agents``. The agents' own randomness starts from ``seed`` and ``first``, the number of
+    the first game where these are a part of more. Games between rule agents and random agents run inside compiled code, ``CHUNK`` at a
+    time, and are the same in whatever parts they are played; ``compiled=False`` plays them as any others: as many side by side as the
+    agents' ``games_at_once`` allows, and where a game ends the next begins. ``progress`` is told the number of finished games, after every
+    chunk or every round of decisions. Whoever stops asking for outcomes stops the games.
     """
     n = game.check_players(seating.shape[1])
     options = game.parse_options(options)
@@ -116,16 +119,16 @@ def play_games(
     for j, agent in enumerate(agents):
         if isinstance(agent, (RandomAgent, RuleAgent)) and agent.game is not game:
             raise OptionError(f"agent {agent.name!r} is for {agent.game.name}, not {game.name}")
-        agent.reset(derive_seed(seed, AGENT_STREAM + 1 + j))
+        agent.reset(derive_seed(derive_seed(seed, AGENT_STREAM + 1 + j), first))
     tell = progress or (lambda finished: None)
     if not compiled:
         yield from _play_side_by_side(game, game.template(n, options), agents, seating, seeds, tell)
         return
-    for first in range(0, len(seeds), CHUNK):
-        part = slice(first, first + CHUNK)
+    for done in range(0, len(seeds), CHUNK):
+        part = slice(done, done + CHUNK)
         states = game.deal(n, options, seeds[part])
-        _play_compiled(game, states, first, agents, seating[part], derive_seed(seed, AGENT_STREAM))
-        tell(first + len(states))
+        _play_compiled(game, states, first + done, agents, seating[part], derive_seed(seed, AGENT_STREAM))
+        tell(done + len(states))
         yield Outcomes.read(game, states)
 
 

@@ -1,4 +1,4 @@
-"""Worker processes: they end with their parent, and without a word when Ctrl-C reaches every process of the terminal."""
+"""Worker processes: one thread each; they end with their parent, and without a word when Ctrl-C reaches every process of the terminal."""
 
 import os
 import signal
@@ -8,6 +8,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""What NumPy's libraries read when they are loaded."""
 
 
 @contextmanager
@@ -26,12 +29,24 @@ def worker_pool(workers: int, start: Callable[..., None] | None = None, *args: A
 
 
 class _Pool(ProcessPoolExecutor):
-    """Its processes never see Ctrl-C, from their first instruction on."""
+    """Its processes never see Ctrl-C and calculate in one thread, from their first instruction on."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        # A process is started when work comes that no other is waiting for; it inherits what is blocked.
-        with _blocked_interrupts():
+        # A process is started when work comes that no other is waiting for; it inherits what is blocked, and the environment.
+        with _blocked_interrupts(), _single_threads():
             return super().submit(fn, *args, **kwargs)
+
+
+@contextmanager
+def _single_threads() -> Iterator[None]:
+    """Tells the processes that are started meanwhile how many threads a product of matrices has, where the user has not."""
+    added = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
 
 
 @contextmanager
