@@ -302,7 +302,7 @@ def test_nothing_uses_the_evaluation_that_ignores_masks():
 
 
 def test_one_policy_for_every_player_count(tmp_path):
-    folder = train(tmp_path, "players=[2, 4]", "evaluation.against=[low]", "budget.steps=1024", "evaluation.deals=4")
+    folder = train(tmp_path, "players=[2, 2, 4]", "evaluation.against=[low]", "budget.steps=1024", "evaluation.deals=4")
     report = json.loads((folder.path / "evaluation.json").read_text())
     assert [e["players"] for e in report["evaluations"]] == [2, 4, 2, 4]
     rows = folder.read(folder.metrics)

@@ -206,13 +206,13 @@ class Trainer(BaseCallback):
         return _flat("evaluation", figures) | _flat("statistics", _rates(evaluations))
 
     def _evaluate(self, deals: int, seed: int, deterministic: bool = True) -> list[Evaluation]:
-        """One evaluation a baseline; cooperative games are played beside all baselines at once."""
+        """One evaluation a number of players and a baseline; cooperative games are played beside all baselines at once."""
         name = GREEDY if deterministic else f"{GREEDY} (stochastic)"
         agent = PolicyAgent(self.game, self._layers(), self.config.network.activation, deterministic=deterministic, name=name)
         groups: list[Sequence[Agent]] = [self.baselines] if self.game.cooperative else [[baseline] for baseline in self.baselines]
         return [
             evaluate(self.game, agent, group, num_players=players, options=self.config.options, deals=deals, seed=seed)
-            for players in self.config.players
+            for players in dict.fromkeys(self.config.players)  # a count listed twice only gets more training games
             for group in groups
         ]
 
