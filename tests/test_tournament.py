@@ -21,6 +21,7 @@ from deckhand.agents.policy import Card, save_policy
 from deckhand.envs import get_game
 from deckhand.envs.core import DeckhandError, RecordError
 from deckhand.envs.core.rng import derive_seed
+from deckhand.train import workers
 from deckhand.train.cli import app
 from deckhand.train.config import ConfigError, dump_config, load_kind, shipped_configs
 from deckhand.train.ratings import VIRTUAL_GAMES, Rankings, plackett_luce
@@ -493,6 +494,11 @@ except KeyboardInterrupt:
     # Returns when the workers, which hold the pipes too, have ended.
     assert process.communicate(timeout=60) == ("aborted\n", "")
     assert process.returncode == 0
+
+
+def test_a_worker_that_ends_early_is_one_clear_error():
+    with pytest.raises(DeckhandError, match=r"^a worker process ended before its work was done$"), workers.worker_pool(1) as pool:
+        pool.submit(os._exit, 1).result()
 
 
 def test_units_do_not_depend_on_what_was_played_before(tmp_path):

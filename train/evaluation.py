@@ -31,7 +31,6 @@ import io
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents import make_agent
-from ..envs.core import DeckhandError, Game, OptionError, get_game
+from ..envs.core import Game, OptionError, get_game
 from ..envs.core.agent import Agent
 from ..envs.core.options import Options, check_seed
 from ..envs.core.rng import derive_seed
@@ -437,11 +436,8 @@ def _play_units(
     with worker_pool(min(workers, len(units))) as pool:
         # Not pool.map: it cancels what is left when it is stopped, and a pool that breaks with cancelled work says so at length.
         futures = [pool.submit(_play_in_worker, game.name, specs, unit) for unit in units]
-        try:
-            for future in futures:
-                yield future.result()
-        except BrokenProcessPool:
-            raise DeckhandError("a worker process ended before its work was done") from None
+        for future in futures:
+            yield future.result()
 
 
 def _play_in_worker(name: str, specs: tuple[str, ...], unit: _Unit) -> Outcomes:

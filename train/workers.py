@@ -5,9 +5,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any
+
+from ..envs.core import DeckhandError
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """What NumPy's libraries read when they are loaded."""
@@ -15,12 +18,17 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 @contextmanager
 def worker_pool(workers: int, start: Callable[..., None] | None = None, *args: Any) -> Iterator[ProcessPoolExecutor]:
-    """So many processes, each of which first calls ``start(*args)``. What they still do is given up when the block ends by an exception."""
+    """So many processes, each of which first calls ``start(*args)``. What they still do is given up when the block ends by an exception.
+
+    :class:`DeckhandError` if one of them ends early.
+    """
     others = active_children()
     # Spawned: a forked process would inherit threads that are not there any more.
     with _Pool(workers, get_context("spawn"), _start_worker, (start, args)) as pool:
         try:
             yield pool
+        except BrokenProcessPool:
+            raise DeckhandError("a worker process ended before its work was done") from None
         except BaseException:
             for process in active_children():
                 if process not in others:
