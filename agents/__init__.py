@@ -6,6 +6,7 @@ from .registry import agent_names, default_agent, make_agent, named_agents, spli
 from .rule_agent import RuleAgent
 from .rules import register_rules
 from .search import Budget, FlatSearch, SearchAgent, SearchStats, TreeSearch
+from .value_agent import ValueAgent
 
 __all__ = [
     "Agent",
@@ -18,6 +19,7 @@ __all__ = [
     "SearchStats",
     "TreeSearch",
     "Turns",
+    "ValueAgent",
     "agent_names",
     "default_agent",
     "make_agent",

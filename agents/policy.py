@@ -1,8 +1,6 @@
-"""Trained networks as agents: NumPy inference of an actor network stored as safetensors with a JSON card beside it. No torch, no pickle."""
+"""Trained policies as agents: NumPy inference of an actor network stored as safetensors with a JSON card beside it. No torch, no pickle."""
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -10,32 +8,19 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
-from ..envs.core import DeckhandError, Game, UnknownGame, get_game
+from ..envs.core import Game
 from ..envs.core.agent import Agent, Turns
-from ..envs.core.files import write_bytes, write_json
-
-WEIGHTS = "policy.safetensors"
+from .weights_file import PolicyError, WeightsCard, find_weights, layout_hash, owner_of, read_card, read_tensors, save_weights
 
 Layers = Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 """Weight (out, in) and bias (out,) of each layer, as torch's ``Linear`` has them."""
 
 
-class PolicyError(DeckhandError, ValueError):
-    """Weights that are damaged, or made for another game, version or observation; names both sides."""
-
-
-class Card(BaseModel):
-    """What a file of weights is for. :meth:`for_game` fills in what the game determines."""
-
-    model_config = ConfigDict(extra="forbid")
+class Card(WeightsCard):
+    """What a policy is for. :meth:`for_game` fills in what the game determines."""
 
     format: Literal["deckhand-policy/1"] = "deckhand-policy/1"
-    game: str
-    """Versioned id, ``FlotsamFight-v0``."""
     observation: str
     """``Layout.signature`` of the observations that the network reads."""
     observation_size: int
@@ -43,12 +28,8 @@ class Card(BaseModel):
     hidden: list[int]
     """Widths of the hidden layers."""
     activation: Literal["relu", "tanh"]
-    deckhand: str
-    weights_sha256: str = ""
     steps: int = 0
     """Decisions of the learner in training."""
-    config: dict[str, Any] = {}
-    results: list[dict[str, Any]] = []
 
     @classmethod
     def for_game(cls, game: Game, hidden: Sequence[int], activation: Literal["relu", "tanh"], **training: Any) -> Self:
@@ -84,17 +65,14 @@ class PolicyAgent(Agent):
 
     @classmethod
     def load(cls, path: str | Path, game: Game | None = None, *, deterministic: bool = True) -> Self:
-        """Read ``policy.safetensors`` with its card, from the file or from the folder that holds it.
+        """Read a policy's ``.safetensors`` with its card, from the file or from the folder that holds it.
 
         :class:`PolicyError` unless the weights fit the installed version of their game, and ``game`` where it is given.
         """
-        weights = Path(path) / WEIGHTS if Path(path).is_dir() else Path(path)
-        card = _read_card(weights.with_suffix(".json"))
-        try:
-            owner = get_game(card.game)
-        except UnknownGame as error:
-            raise PolicyError(f"{weights} is for {card.game!r}: {error}") from None
-        _check_fit(weights, card, game or owner)
+        weights = find_weights(path)
+        card = read_card(weights.with_suffix(".json"), Card)
+        owner = owner_of(weights, card, game)
+        _check_fit(weights, card, owner)
         agent = cls(owner, _read_layers(weights, card), card.activation, deterministic=deterministic, name=str(path))
         agent.card = card
         return agent
@@ -134,32 +112,14 @@ def save_policy(folder: str | Path, layers: Layers, card: Card, *, name: str = "
     ``half`` stores the weights as float16, half as large: a network read from there computes in float32 as any other.
     """
     tensors = {}
-    kind = np.float16 if half else np.float32
     for i, (weight, bias) in enumerate(layers):
-        tensors[f"actor.{i}.weight"] = np.ascontiguousarray(weight, kind)
-        tensors[f"actor.{i}.bias"] = np.ascontiguousarray(bias, kind)
-    data = save(tensors)
-    card = card.model_copy(update={"weights_sha256": hashlib.sha256(data).hexdigest()})
-    write_bytes(Path(folder) / f"{name}.safetensors", data)
-    write_json(Path(folder) / f"{name}.json", card.model_dump())
-
-
-def _read_card(path: Path) -> Card:
-    try:
-        return Card.model_validate(json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        raise PolicyError(f"{path} is missing: a policy is a .safetensors file with its card of the same name ending in .json") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise PolicyError(f"{path} is not a policy's card: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise PolicyError(f"{path} is not a policy's card: {error}") from None
+        tensors[f"actor.{i}.weight"] = weight
+        tensors[f"actor.{i}.bias"] = bias
+    save_weights(folder, name, tensors, card, half)
 
 
 def _check_fit(path: Path, card: Card, game: Game) -> None:
-    """Refuse weights of another game, version or observation."""
-    if card.game != game.id:
-        raise PolicyError(f"{path} holds weights for {card.game}, not for {game.id}")
+    """Refuse weights of another observation."""
     if (card.observation, card.num_actions) != (game.layout.signature, game.num_actions):
         raise PolicyError(
             f"{path} was trained by deckhand {card.deckhand} on other observations or actions of {game.id} than the installed "
@@ -169,29 +129,8 @@ def _check_fit(path: Path, card: Card, game: Game) -> None:
 
 
 def _read_layers(path: Path, card: Card) -> Layers:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise PolicyError(f"{path} cannot be read: {error.strerror}") from None
-    if hashlib.sha256(data).hexdigest() != card.weights_sha256:
-        raise PolicyError(f"{path} is damaged or not the file that its card describes: the SHA-256 sums differ")
-    try:
-        tensors: Mapping[str, Any] = load(data)
-    except (SafetensorError, KeyError) as error:  # KeyError: a type of number that NumPy does not have
-        raise PolicyError(f"{path} is not a safetensors file: {error}") from None
-    layers = []
-    sizes = [card.observation_size, *card.hidden, card.num_actions]
-    for i, (width, out) in enumerate(pairwise(sizes)):
-        weight, bias = tensors.get(f"actor.{i}.weight"), tensors.get(f"actor.{i}.bias")
-        if weight is None or bias is None or weight.shape != (out, width) or bias.shape != (out,):
-            raise PolicyError(f"{path} does not hold the network of its card: layer {i} is not {width} x {out}")
-        for tensor in (weight, bias):
-            if tensor.dtype not in (np.float16, np.float32) or not np.isfinite(tensor).all():
-                raise PolicyError(f"{path} is damaged: layer {i} holds something else than finite float16 or float32 numbers")
-        layers.append((np.asarray(weight, np.float32), np.asarray(bias, np.float32)))
-    return layers
-
-
-def layout_hash(signature: str) -> str:
-    """Twelve digits that stand for an observation layout."""
-    return hashlib.sha256(signature.encode()).hexdigest()[:12]
+    shapes: dict[str, tuple[int, ...]] = {}
+    for i, (width, out) in enumerate(pairwise([card.observation_size, *card.hidden, card.num_actions])):
+        shapes |= {f"actor.{i}.weight": (out, width), f"actor.{i}.bias": (out,)}
+    tensors = read_tensors(path, card, shapes)
+    return [(tensors[f"actor.{i}.weight"], tensors[f"actor.{i}.bias"]) for i in range(len(card.hidden) + 1)]

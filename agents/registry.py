@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 from ..envs.core import DeckhandError, Game, OptionError, get_game
@@ -11,7 +12,9 @@ from .policy import PolicyAgent
 from .rule_agent import RuleAgent
 from .rules import rule_set
 from .search import Budget, FlatSearch, SearchAgent, TreeSearch
-from .shipped import best_file, best_specs, shipped_policies
+from .shipped import best_file, best_specs, shipped_networks
+from .value_agent import FORMAT, ValueAgent
+from .weights_file import NAMES, card_format, find_weights
 
 _CALL = re.compile(r"(?:([^():]*):)?([A-Za-z_]\w*)(?:\((.*)\))?")
 _SEARCHES: dict[str, tuple[type[SearchAgent], tuple[str, ...]]] = {
@@ -28,8 +31,8 @@ def agent_names(game: Game | str) -> list[str]:
 
 
 def named_agents(game: Game | str) -> list[str]:
-    """Names of everything that plays a game without further files: :func:`agent_names`, the policies that ship, and ``best``."""
-    return [*agent_names(game), *shipped_policies(_game(game)), "best"]
+    """Names of everything that plays a game without further files: :func:`agent_names`, the networks that ship, and ``best``."""
+    return [*agent_names(game), *shipped_networks(_game(game)), "best"]
 
 
 def default_agent(game: Game | str) -> str:
@@ -52,8 +55,10 @@ def make_agent(game: Game | str, spec: str) -> Agent:
                                    ``ismcts``
     ``best``                       the strongest agent that ships for the game (:mod:`deckhand.agents.shipped`)
     ``policy``                     the trained policy that ships for the game
+    ``values``                     the value agent that ships for the game, if one does (:class:`deckhand.agents.ValueAgent`)
     ``flotsam_fight:low``          any of these with the game's name or id in front, which must be that of ``game``
-    ``runs/x/policy.safetensors``  a trained policy: its weights file, or a folder that holds ``policy.safetensors``
+    ``runs/x/policy.safetensors``  a trained policy or value agent: its weights file, or a folder that holds ``policy.safetensors`` or
+                                   ``values.safetensors``
     ``runs/x/fitted.yaml``         a rule agent whose parameters are those of the file (``deckhand fit``)
     ``sample(policy)``             a trained policy, shipped or of a file, that draws its actions from its distribution
     =============================  ===================================================================================
@@ -62,7 +67,7 @@ def make_agent(game: Game | str, spec: str) -> Agent:
     if not isinstance(spec, str):
         raise OptionError(f"{game.name}: an agent is named by a text, not by {spec!r}")
     if _is_file(spec):
-        return PolicyAgent.load(spec, game)
+        return _load(spec, game)
     if spec.endswith(".yaml"):
         return RuleAgent.load(spec, game)
     match = _CALL.fullmatch(spec)
@@ -73,11 +78,11 @@ def make_agent(game: Game | str, spec: str) -> Agent:
         return _make_search(game, spec, name, arguments or "")
     if name == "sample":
         return _make_sampler(game, spec, arguments or "")
-    names, policies = named_agents(game), shipped_policies(game)
+    names, networks = named_agents(game), shipped_networks(game)
     if name not in names:
         raise OptionError(
             f"{game.name}: unknown agent {spec!r}; the agents are: {', '.join(names)}, a search like flat(64) or "
-            "ismcts(500), or a policy: a .safetensors file or a folder that holds policy.safetensors"
+            "ismcts(500), or a trained network: a .safetensors file or the folder of a finished run"
         )
     if arguments and name not in rule_set(game).agents:
         raise OptionError(f"{game.name}: agent {name!r} takes no parameters")
@@ -85,10 +90,10 @@ def make_agent(game: Game | str, spec: str) -> Agent:
         return RandomAgent(game)
     if name == "best":
         return _make_best(game)
-    if name in policies:
-        policy = PolicyAgent.load(policies[name], game)
-        policy.name = name
-        return policy
+    if name in networks:
+        trained = _load(networks[name], game)
+        trained.name = name
+        return trained
     try:
         values = [float(text) for text in arguments.split(",")] if arguments else []
     except ValueError:
@@ -96,17 +101,17 @@ def make_agent(game: Game | str, spec: str) -> Agent:
     return RuleAgent(game, name, values)
 
 
-def load_policy(spec: str) -> PolicyAgent:
-    """A trained policy: its weights file, a folder that holds ``policy.safetensors``, or one that ships, like ``flotsam_fight:policy``.
+def load_trained(spec: str) -> PolicyAgent | ValueAgent:
+    """A trained network: its weights file, the folder of a finished run, or one that ships, like ``flotsam_fight:policy``.
 
     :class:`OptionError` for everything else.
     """
     if _is_file(spec):
-        return PolicyAgent.load(spec)
+        return _load(spec)
     game, colon, _ = spec.partition(":")
     agent = make_agent(game, spec) if colon else None
-    if not isinstance(agent, PolicyAgent):
-        raise OptionError(f"{spec!r} is no trained policy: name a run folder, a .safetensors file, or one that ships, as GAME:policy")
+    if not isinstance(agent, (PolicyAgent, ValueAgent)):
+        raise OptionError(f"{spec!r} is no trained network: name a run folder, a .safetensors file, or one that ships, as GAME:policy")
     return agent
 
 
@@ -125,7 +130,13 @@ def split_specs(text: str) -> list[str]:
 
 def _is_file(spec: str) -> bool:
     # os.path: a Path raises where a spec with many parameters is longer than a file name can be.
-    return spec.endswith(".safetensors") or os.path.isfile(os.path.join(spec, "policy.safetensors"))
+    return spec.endswith(".safetensors") or any(os.path.isfile(os.path.join(spec, name)) for name in NAMES)
+
+
+def _load(path: str | Path, game: Game | None = None) -> PolicyAgent | ValueAgent:
+    """The agent of a file of weights, or of the folder that holds one."""
+    kind = ValueAgent if card_format(find_weights(path)) == FORMAT else PolicyAgent
+    return kind.load(path, game)
 
 
 def _make_best(game: Game) -> Agent:

@@ -5,22 +5,19 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..envs.core import Game, OptionError
-from ..envs.core.agent import Agent, Turns
+from .compiled_agent import CompiledAgent
 from .parameters import Parameter, find_problem, load_parameters
 from .rules import rule_set
 
 
-class RuleAgent(Agent):
-    """One of a game's rule agents: sees views, decides by the game's ``decide`` kernel, has its own generator.
+class RuleAgent(CompiledAgent):
+    """One of a game's rule agents.
 
     ``values`` replace the first of its numeric parameters; :class:`OptionError` if there are more of them than it has, or one is outside
     its parameter's range.
     """
-
-    sees_observations = False
 
     def __init__(self, game: Game, rule: str, values: Sequence[float] = ()) -> None:
         rules = rule_set(game)
@@ -34,13 +31,10 @@ class RuleAgent(Agent):
         problem = find_problem(named, values)
         if problem:
             raise OptionError(f"{game.name}: agent {rule!r}: {problem}")
-        self.game = game
+        super().__init__(game)
         self.name = f"{rule}({','.join(f'{v:g}' for v in values)})" if values else rule
         self.params = np.zeros(rules.width)
         self.params[: len(defaults)] = [*values, *defaults[len(values) :]]
-        self._choose_all = rules.loops.choose_all
-        self._rng = np.zeros(4, np.int64)
-        self.reset(0)
 
     @classmethod
     def load(cls, path: str | Path, game: Game) -> Self:
@@ -50,11 +44,3 @@ class RuleAgent(Agent):
         agent = cls(game, file.agent, [file.parameters[p.name] for p in parameters[file.agent]])
         agent.name = Path(path).stem
         return agent
-
-    def reset(self, seed: int) -> None:
-        self.game.loops.seed_rng(self._rng, seed, 3)
-
-    def act(self, turns: Turns) -> NDArray[np.int64]:
-        actions = np.empty(len(turns), np.int64)
-        self._choose_all(self.kind, turns.views, turns.masks, self._rng, self.params, actions)
-        return actions

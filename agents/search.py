@@ -21,8 +21,10 @@ from ..envs.core import Game, OptionError
 from ..envs.core.agent import Agent, RandomAgent, Turns, show_turns
 from ..envs.core.jit import JIT_DISABLED, bind
 from . import search_loops
+from .compiled_agent import CompiledAgent, compiled_numbers
 from .rule_agent import RuleAgent
 from .rules import RuleSet, rule_set
+from .value_agent import ValueAgent
 
 MAX_SIMULATIONS = 10**7
 MAX_HORIZON = 1 << 30
@@ -97,10 +99,11 @@ class Policy(Protocol):
 class SearchAgent(Agent):
     """What the searches have in common.
 
-    ``rollout`` plays the imagined games on: a :class:`RuleAgent` of the game, a :class:`RandomAgent`, or (flat search only) a
+    ``rollout`` plays the imagined games on: a rule agent or a value agent of the game, a :class:`RandomAgent`, or (flat search only) a
     :class:`Policy`; ``others``, if given, plays the other seats in its place (a rule agent or the random one). They go on until the
     game's end; with ``until="reward"`` until somebody is rewarded, which suits games of several rounds; with ``horizon`` > 0 for so many
-    decisions at most. ``policy`` says which actions are the likely ones in the turn to decide; without it the agent of the rollouts does.
+    decisions at most: what is still to come a value agent estimates, for all others it counts nothing. ``policy`` says which actions are
+    the likely ones in the turn to decide; without it the agent of the rollouts does.
     """
 
     sees_observations = False
@@ -117,7 +120,7 @@ class SearchAgent(Agent):
         until: Until = "end",
         horizon: int = 0,
     ) -> None:
-        if not isinstance(rollout, (RuleAgent, RandomAgent, Policy)) or rollout.game is not game:
+        if not isinstance(rollout, (CompiledAgent, RandomAgent, Policy)) or rollout.game is not game:
             raise OptionError(
                 f"{game.name}: rollouts need a rule agent of this game, the random agent or a trained policy, not {rollout.name!r}"
             )
@@ -137,9 +140,8 @@ class SearchAgent(Agent):
             raise OptionError(f"{game.name}: horizon cannot be {horizon}; it is a number of decisions to {MAX_HORIZON}, 0 for no limit")
         self.game = game
         self.budget = budget
-        players = [agent if isinstance(agent, RuleAgent) else None for agent in (rollout, others or rollout)]
-        self._kinds = np.array([player.kind if player else 0 for player in players])
-        self._params = np.array([player.params if player else np.zeros(rule_set(game).width) for player in players])
+        self._kinds, self._params = compiled_numbers([rollout, others or rollout])
+        self._values = rollout if isinstance(rollout, ValueAgent) else None
         self._policy = policy
         self._to_reward = until == "reward"
         self._horizon = horizon or MAX_HORIZON
@@ -175,15 +177,20 @@ class SearchAgent(Agent):
         """An action for each of the turns ``rows``, which have more than one."""
 
     def prior(self, views: NDArray[Any], masks: NDArray[np.bool_], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What is known about the turns before the search, (n, num_actions): the policy's probabilities, or 1 for the rule agent's choice.
+        """What is known about the turns before the search, (n, num_actions).
 
-        All 0 for random rollouts without a policy.
+        The policy's probabilities; without it those that a value agent's worths mean (their softmax, in units of the return), or 1 for the
+        rule agent's choice. All 0 for random rollouts without a policy.
         """
         if self._policy is not None:
             observations = np.empty((len(views), self.game.layout.size), np.float32)
             # A seat's observation is the same of its view as of the whole position.
             self.game.loops.write_observations(views, np.arange(len(views)), observations)
             return self._policy.probabilities(observations, masks)
+        if self._values is not None:
+            worths = self._values.worths(views, masks)
+            likely = np.exp(worths - worths.max(axis=1, keepdims=True))
+            return np.asarray(likely / likely.sum(axis=1, keepdims=True))
         prior = np.zeros(masks.shape)
         if self._kinds[0] > 0:
             actions = np.empty(len(views), np.int64)
@@ -197,7 +204,8 @@ class FlatSearch(SearchAgent):
 
     The likeliest action (of :meth:`prior`) stands unless another one returned more by ``caution`` standard errors of the paired
     difference; of several such the one that leads by most after subtracting them is taken. Random rollouts without a policy have no
-    likeliest action: then the mean decides. Actions to which the policy gives less probability than ``least`` are not tried.
+    likeliest action: then the mean decides. Actions to which the policy, or the value agent, gives less probability than ``least`` are not
+    tried.
     """
 
     def __init__(self, game: Game, budget: Budget, rollout: Agent, *, caution: float = 1.0, least: float = 0.0, **settings: Any) -> None:
@@ -206,10 +214,10 @@ class FlatSearch(SearchAgent):
             raise OptionError(f"{game.name}: caution cannot be {caution}; it is a number of standard errors, 0 or more")
         if not 0 <= least <= 1:
             raise OptionError(f"{game.name}: least cannot be {least}; it is a probability, 0 to 1")
-        if least and self._policy is None:
+        if least and self._policy is None and self._values is None:
             raise OptionError(f"{game.name}: least cannot be {least} in a search without a policy, whose probabilities it is about")
         self._least = least
-        self._caution = caution if self._kinds[0] > 0 or self._policy is not None else 0.0
+        self._caution = caution if self._kinds[0] != 0 or self._policy is not None else 0.0
         self._player = rollout if isinstance(rollout, Policy) else None
         self.name = f"flat({budget})"
 
@@ -358,7 +366,7 @@ class TreeSearch(SearchAgent):
     """
 
     def __init__(self, game: Game, budget: Budget, rollout: Agent, *, exploration: float = 0.5, bias: float = 1.0, **settings: Any) -> None:
-        if not isinstance(rollout, (RuleAgent, RandomAgent)):
+        if not isinstance(rollout, (CompiledAgent, RandomAgent)):
             raise OptionError(f"{game.name}: the rollouts of a tree need a rule agent or the random agent, not {rollout.name!r}")
         super().__init__(game, budget, rollout, **settings)
         for name, value in (("exploration", exploration), ("bias", bias)):
@@ -451,7 +459,7 @@ def _bound_loops(game: Game) -> Any:
     rules = rule_set(game)
     if rules not in _BOUND:
         kernels = {name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view", "fill_view")}
-        kernels["choose"] = rules.loops.choose
+        kernels |= {name: getattr(rules.loops, name) for name in ("choose", "best_worth")}
         names = ("is_paid", "roll_out", "prefer", "fan_out", "sample_worlds", "select", "grow_tree", "read_root")
         for name in names:
             kernels[name] = bind(getattr(search_loops, name), game.name, kernels)

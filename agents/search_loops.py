@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..envs.core.rng import derive_seed, randint, seed_rng
+from .loops import VALUE
 
 advance: Any
 write_mask: Any
 write_view: Any
 fill_view: Any
 choose: Any
+best_worth: Any
 
 NODE = np.dtype(
     [
@@ -44,21 +46,29 @@ def is_paid(states: Any, i: int) -> bool:
 
 def roll_out(
     states: Any, i: int, seat: int, kinds: Any, params: Any, to_reward: bool, limit: int, rng: Any, scratch: Any, mask: Any
-) -> None:
-    """Play game ``i`` on until it ends, or has made ``limit`` decisions, or (``to_reward``) its last decision paid a reward."""
+) -> float:
+    """Play game ``i`` on until it ends, or has made ``limit`` decisions, or (``to_reward``) its last decision paid a reward.
+
+    Returns what a value agent expects to come after the limit, else 0.
+    """
     while states[i].to_move >= 0 and states[i].decisions < limit and not (to_reward and is_paid(states, i)):
         mover = states[i].to_move
         who = 0 if mover == seat else 1
         write_mask(states, i, mask)
         write_view(states, i, mover, scratch, 0)
         advance(states, i, choose(kinds[who], scratch[0], mask, rng, params[who]))
+    if kinds[0] != VALUE or states[i].to_move < 0 or (to_reward and is_paid(states, i)):
+        return 0.0
+    write_mask(states, i, mask)
+    write_view(states, i, states[i].to_move, scratch, 0)
+    return float(best_worth(scratch[0], mask, params[0]))
 
 
 def prefer(views: Any, masks: Any, seeds: Any, kinds: Any, params: Any, actions: Any) -> None:
     """What the rule agent would do in each view; the first legal action for kind 0."""
     rng = np.empty(4, np.int64)
     for i in range(len(views)):
-        if kinds[0] > 0:
+        if kinds[0] != 0:
             seed_rng(rng, seeds[i], 4)
             actions[i] = choose(kinds[0], views[i], masks[i], rng, params[0])
         else:
@@ -118,9 +128,9 @@ def sample_worlds(
                 scratch[2] = scratch[1]
                 seed_rng(rng, seed, 5)
                 advance(scratch, 2, action)
-                roll_out(scratch, 2, seat, kinds, params, to_reward, scratch[1].decisions + horizon, rng, scratch, mask)
+                rest = roll_out(scratch, 2, seat, kinds, params, to_reward, scratch[1].decisions + horizon, rng, scratch, mask)
                 decisions += scratch[2].decisions - scratch[1].decisions
-                gain = scratch[2].returns[seat] - reference
+                gain = scratch[2].returns[seat] + rest - reference
                 if k < 0:
                     reference = gain
                 else:
@@ -172,7 +182,7 @@ def grow_tree(
             else:
                 preferred = 0
                 who = 0 if mover == seat else 1
-                if kinds[who] > 0:
+                if kinds[who] != 0:
                     write_view(scratch, 1, mover, scratch, 0)
                     preferred = choose(kinds[who], scratch[0], mask, rng, params[who])
                     likes[preferred] = 1
@@ -180,16 +190,16 @@ def grow_tree(
                 likes[preferred] = 0
             is_new = tree[0].nodes > used
             advance(scratch, 1, tree[node].action)
-        roll_out(scratch, 1, seat, kinds, params, to_reward, limit, rng, scratch, mask)
+        rest = roll_out(scratch, 1, seat, kinds, params, to_reward, limit, rng, scratch, mask)
         decisions += scratch[1].decisions - views[0].decisions
         for other in range(views[0].players):
-            value = scratch[1].returns[other] - views[0].returns[other]
+            value = scratch[1].returns[other] + rest - views[0].returns[other]
             bounds[0] = min(bounds[0], value)
             bounds[1] = max(bounds[1], value)
         while node > 0:
             mover = tree[node].mover
             tree[node].visits += 1
-            tree[node].total += scratch[1].returns[mover] - views[0].returns[mover]
+            tree[node].total += scratch[1].returns[mover] + rest - views[0].returns[mover]
             node = tree[node].parent
         tree[0].visits += 1
     return decisions

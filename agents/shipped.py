@@ -1,9 +1,10 @@
-"""What ships with a game: trained policies, and which agent is the strongest. Both lie in ``weights/<game>/``.
+"""What ships with a game: trained networks, and which agent is the strongest. Both lie in ``weights/<game>/``.
 
 ==================================  ================================================================================================
-``<name>.safetensors``              the weights of the policy that :func:`deckhand.agents.make_agent` calls ``<name>``; the game's own
-                                    is called ``policy``
-``<name>.json``                     its card: game, observation layout, training, results (:class:`deckhand.agents.policy.Card`)
+``<name>.safetensors``              the weights of the network that :func:`deckhand.agents.make_agent` calls ``<name>``; the game's own
+                                    policy is called ``policy``, a value network ``values``
+``<name>.json``                     its card: game, layout, training, results (:class:`deckhand.agents.policy.Card`,
+                                    :class:`deckhand.agents.value_agent.ValueCard`)
 ``best.yaml``                       the agent that ``best`` stands for: a spec, or a spec for every player count. A game without the
                                     file has its baseline.
 ==================================  ================================================================================================
@@ -21,8 +22,8 @@ MAX_BYTES = 3_000_000
 """Of all files of a game together."""
 
 
-def shipped_policies(game: Game) -> dict[str, Path]:
-    """The weights files of the policies that ship for a game, by the names of the agents."""
+def shipped_networks(game: Game) -> dict[str, Path]:
+    """The weights files of the networks that ship for a game, by the names of the agents."""
     return {path.stem: path for path in sorted((WEIGHTS_FOLDER / game.name).glob("*.safetensors"))}
 
 

@@ -117,7 +117,7 @@ def test_missing_weights_are_refused(tmp_path):
 
 def test_reserved_names_are_no_rule_agents():
     for name in game_names():
-        assert not {*agent_names(name)[1:], *shipped.shipped_policies(get_game(name))} & {*RESERVED}
+        assert not {*agent_names(name)[1:], *shipped.shipped_networks(get_game(name))} & {*RESERVED}
 
 
 @pytest.mark.parametrize("name", game_names())

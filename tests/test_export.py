@@ -6,13 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from deckhand.agents import make_agent, shipped
-from deckhand.agents.policy import Card, PolicyAgent, PolicyError, layout_hash, save_policy
-from deckhand.agents.registry import load_policy
+from deckhand.agents.policy import Card, PolicyAgent, save_policy
+from deckhand.agents.registry import load_trained
+from deckhand.agents.weights_file import PolicyError, layout_hash
 from deckhand.envs import game_names, get_game
 from deckhand.envs.core import DeckhandError
 from deckhand.envs.core.agent import show_turns
 from deckhand.train.cli import app
-from deckhand.train.export import agreement, onnx_model, ship_policy, write_onnx
+from deckhand.train.export import agreement, onnx_model, ship_network, write_onnx
 from typer.testing import CliRunner
 
 GAME = get_game("flotsam_fight")
@@ -78,7 +79,7 @@ def test_onnx_says_what_it_is_for(tmp_path):
 
 def test_a_shipped_policy_is_an_agent_with_a_name(weights, tmp_path):
     policy = made(tmp_path)
-    path = ship_policy(policy)
+    path = ship_network(policy, "policy")
     assert path == weights / "flotsam_fight" / "policy.safetensors"
     card = json.loads(path.with_suffix(".json").read_text())
     assert (card["game"], card["steps"], card["results"]) == ("FlotsamFight-v0", 7, RESULTS)
@@ -87,15 +88,15 @@ def test_a_shipped_policy_is_an_agent_with_a_name(weights, tmp_path):
         agent = make_agent(GAME, spec)
         assert agent.name == "policy"
         assert np.array_equal(agent.act(turns), policy.act(turns))
-    assert load_policy("flotsam_fight:policy").card == policy.card
-    ship_policy(policy, "second")
-    assert list(shipped.shipped_policies(GAME)) == ["policy", "second"]
+    assert load_trained("flotsam_fight:policy").card == policy.card
+    ship_network(policy, "second")
+    assert list(shipped.shipped_networks(GAME)) == ["policy", "second"]
     with pytest.raises(DeckhandError, match=r"unknown agent 'policy'.*greedy"):
         make_agent("keltis", "policy")
 
 
 def test_a_shipped_policy_of_another_layout_is_refused(weights, tmp_path):
-    card = ship_policy(made(tmp_path)).with_suffix(".json")
+    card = ship_network(made(tmp_path), "policy").with_suffix(".json")
     card.write_text(json.dumps(json.loads(card.read_text()) | {"observation": "hand[64][0,1]"}))
     with pytest.raises(PolicyError, match="other observations or actions of FlotsamFight-v0"):
         make_agent(GAME, "policy")
@@ -103,8 +104,8 @@ def test_a_shipped_policy_of_another_layout_is_refused(weights, tmp_path):
 
 def test_half_precision_takes_half_and_computes_nearly_the_same(weights, tmp_path):
     policy = made(tmp_path)
-    full = ship_policy(policy).stat().st_size
-    half = PolicyAgent.load(ship_policy(policy, half=True))
+    full = ship_network(policy, "policy").stat().st_size
+    half = PolicyAgent.load(ship_network(policy, "policy", half=True))
     assert (weights / "flotsam_fight" / "policy.safetensors").stat().st_size < 0.6 * full
     assert half.layers[0][0].dtype == np.float32
     turns = turns_of(policy)
@@ -118,21 +119,21 @@ def test_half_precision_takes_half_and_computes_nearly_the_same(weights, tmp_pat
 @pytest.mark.parametrize("name", ["low", "random", "best", "flat", "sample", "my policy", "../policy"])
 def test_names_that_are_taken_are_refused(name, weights, tmp_path):
     with pytest.raises(PolicyError, match="cannot be called"):
-        ship_policy(made(tmp_path), name)
+        ship_network(made(tmp_path), name)
     assert not weights.exists()
 
 
 def test_unfinished_and_large_policies_are_not_shipped(weights, tmp_path):
     with pytest.raises(PolicyError, match="finished"):
-        ship_policy(made(tmp_path, results=[]))
+        ship_network(made(tmp_path, results=[]), "policy")
     large = made(tmp_path, hidden=[1500])  # 1500 x (408 + 137) floats: 3.3 MB
     with pytest.raises(PolicyError, match=r"3 MB together, not 3\.3 MB; half precision"):
-        ship_policy(large)
+        ship_network(large, "policy")
     assert not weights.exists()
-    ship_policy(large, half=True)
+    ship_network(large, "policy", half=True)
     with pytest.raises(PolicyError, match="3 MB together"):
-        ship_policy(large, "second", half=True)
-    ship_policy(large, half=True)  # takes the place of the first
+        ship_network(large, "second", half=True)
+    ship_network(large, "policy", half=True)  # takes the place of the first
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -140,7 +141,7 @@ def test_what_ships_is_small_and_fits(name):
     game = get_game(name)
     folder = shipped.WEIGHTS_FOLDER / name
     assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MAX_BYTES
-    for policy, path in shipped.shipped_policies(game).items():
+    for policy, path in shipped.shipped_networks(game).items():
         agent = make_agent(game, policy)
         assert agent.card.results, path
 

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from deckhand.agents import Turns, make_agent
-from deckhand.agents.policy import Card, PolicyAgent, PolicyError, save_policy
+from deckhand.agents.policy import Card, PolicyAgent, save_policy
+from deckhand.agents.weights_file import PolicyError
 from deckhand.envs import game_names
 from deckhand.envs.core import DeckhandError, get_game
 from deckhand.envs.core.agent import show_turns
@@ -134,7 +135,7 @@ def test_weights_of_another_game_are_refused(folder):
         ({"game": "Chess-v0"}, "Chess-v0"),
         ({"observation": "hand[64][0,1]"}, "other observations or actions of FlotsamFight-v0"),
         ({"num_actions": 5}, "with 5 actions, not .* with 137"),
-        ({"hidden": [7]}, "layer 0 is not"),
+        ({"hidden": [7]}, "actor.0.weight is not"),
         ({"weights_sha256": "0"}, "SHA-256"),
         ({"colour": "red"}, "colour"),
         ({"activation": "gelu"}, "activation"),
@@ -174,7 +175,7 @@ def test_weights_that_are_no_finite_floats_are_refused(folder, kind, value, part
     name = f"actor.1.{part}"
     tensors[name] = np.full(tensors[name].shape, value, kind)
     replace_weights(folder, save(tensors))
-    with pytest.raises(PolicyError, match="layer 1 holds something else than finite"):
+    with pytest.raises(PolicyError, match=f"actor.1.{part} holds something else than finite"):
         PolicyAgent.load(folder)
 
 

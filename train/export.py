@@ -1,4 +1,4 @@
-"""Trained policies for others: into the package, and as ONNX."""
+"""Trained networks for others: into the package, and policies as ONNX."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..agents import shipped
-from ..agents.policy import Card, PolicyAgent, PolicyError, layout_hash, save_policy
+from ..agents.policy import PolicyAgent, save_policy
 from ..agents.registry import RESERVED, agent_names
+from ..agents.value_agent import ValueAgent, save_values
+from ..agents.weights_file import PolicyError, layout_hash
 from ..envs.core import DeckhandError
 from ..envs.core.files import write_bytes
 from ..envs.learner_batch import LearnerBatch
@@ -22,37 +24,43 @@ OPSET = 17
 GAMES, DECISIONS = 64, 50
 
 
-def ship_policy(policy: PolicyAgent, name: str = "policy", half: bool = False) -> Path:
-    """Put a trained policy with its card into the package: ``agents/weights/<game>/<name>.safetensors``, the agent ``name`` from then on.
+def ship_network(trained: PolicyAgent | ValueAgent, name: str, half: bool = False) -> Path:
+    """Put a trained network with its card into the package: ``agents/weights/<game>/<name>.safetensors``, the agent ``name`` from then on.
 
-    ``half`` stores float16. :class:`PolicyError` for a policy without results (its run is not finished), a name that is another agent's,
+    ``half`` stores float16. :class:`PolicyError` for a network without results (its run is not finished), a name that is another agent's,
     or if the game's files would be larger than :data:`deckhand.agents.shipped.MAX_BYTES` together; then nothing is changed.
     """
-    card = check_shipping(policy, name, half)
-    folder = shipped.WEIGHTS_FOLDER / policy.game.name
+    check_shipping(trained, name, half)
+    folder = shipped.WEIGHTS_FOLDER / trained.game.name
     folder.mkdir(parents=True, exist_ok=True)
-    save_policy(folder, policy.layers, card, name=name, half=half)
+    _save(trained, folder, name, half)
     return folder / f"{name}.safetensors"
 
 
-def check_shipping(policy: PolicyAgent, name: str, half: bool) -> Card:
-    """The card of a policy that :func:`ship_policy` can ship; else its :class:`PolicyError`."""
-    card = policy.card
-    if card is None or not card.results:
-        raise PolicyError(f"{policy.name} has no results in its card: only the policy of a finished run is shipped")
-    if not name.isidentifier() or name in (*agent_names(policy.game), *RESERVED):
-        raise PolicyError(f"a policy of {policy.game.name} cannot be called {name!r}: it must be a new word of letters, digits and _")
-    folder = shipped.WEIGHTS_FOLDER / policy.game.name
+def _save(trained: PolicyAgent | ValueAgent, folder: str | Path, name: str, half: bool) -> None:
+    assert trained.card
+    if isinstance(trained, ValueAgent):
+        save_values(folder, trained.params, trained.card, trained.game, name=name, half=half)
+    else:
+        save_policy(folder, trained.layers, trained.card, name=name, half=half)
+
+
+def check_shipping(trained: PolicyAgent | ValueAgent, name: str, half: bool) -> None:
+    """:class:`PolicyError` for what :func:`ship_network` cannot ship."""
+    if trained.card is None or not trained.card.results:
+        raise PolicyError(f"{trained.name} has no results in its card: only the network of a finished run is shipped")
+    if not name.isidentifier() or name in (*agent_names(trained.game), *RESERVED):
+        raise PolicyError(f"a network of {trained.game.name} cannot be called {name!r}: it must be a new word of letters, digits and _")
+    folder = shipped.WEIGHTS_FOLDER / trained.game.name
     with TemporaryDirectory() as draft:
-        save_policy(draft, policy.layers, card, name=name, half=half)
+        _save(trained, draft, name, half)
         files = [*Path(draft).iterdir(), *(path for path in folder.glob("*") if path.stem != name)]
         size = sum(path.stat().st_size for path in files)
     if size > shipped.MAX_BYTES:
         raise PolicyError(
-            f"{policy.game.name}: what ships may take {shipped.MAX_BYTES / 1e6:g} MB together, not {size / 1e6:.1f} MB"
+            f"{trained.game.name}: what ships may take {shipped.MAX_BYTES / 1e6:g} MB together, not {size / 1e6:.1f} MB"
             + ("" if half else "; half precision takes half")
         )
-    return card
 
 
 def agreement(policy: PolicyAgent, other: PolicyAgent) -> float:

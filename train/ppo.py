@@ -254,7 +254,7 @@ class Trainer(BaseCallback):
         opponents, values = self.pool.state(self.batch.agents)
         values |= {"updates": self.ppo._n_updates, "seconds": self.seconds, "warm_rounds": self.warm_rounds}
         checkpoint = Checkpoint(self.steps, arrays | opponents, values)
-        self.folder.save_checkpoint(checkpoint, self._layers(), self._card([]))
+        self.folder.save_checkpoint(checkpoint, lambda path: save_policy(path, self._layers(), self._card([])))
         self._load(checkpoint)
 
     def _load(self, checkpoint: Checkpoint) -> None:

@@ -22,7 +22,7 @@ A config with variants makes one such folder a variant in its own, which holds `
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..agents.policy import Card, Layers, save_policy
 from ..envs.core import DeckhandError, RecordError
 from ..envs.core.files import write_bytes, write_json, write_text
 from .config import Config, Kind, TrainConfig, dump_config, load_kind
@@ -145,13 +144,16 @@ class RunFolder:
                     ),
                 )
 
-    def save_checkpoint(self, checkpoint: Checkpoint, layers: Layers, card: Card) -> None:
-        """Write a checkpoint; the folder appears whole or not at all. Older ones but ``KEEP_CHECKPOINTS`` are deleted."""
+    def save_checkpoint(self, checkpoint: Checkpoint, save_weights: Callable[[Path], None]) -> None:
+        """Write a checkpoint; the folder appears whole or not at all. Older ones but ``KEEP_CHECKPOINTS`` are deleted.
+
+        ``save_weights`` is told the folder and writes there what can play.
+        """
         folder = self.path / "checkpoints"
         draft = folder / "draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
-        save_policy(draft, layers, card)
+        save_weights(draft)
         save_file({name: np.ascontiguousarray(array) for name, array in checkpoint.arrays.items()}, draft / "state.safetensors")
         write_json(draft / "state.json", {"steps": checkpoint.steps, **checkpoint.values})
         for file in draft.iterdir():

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agents import RuleAgent
+from ..agents import RuleAgent, ValueAgent
+from ..agents.compiled_agent import CompiledAgent, compiled_numbers
 from ..agents.rules import rule_set
 from ..envs.core import Game, IllegalAction, OptionError
 from ..envs.core.agent import Agent, RandomAgent, show_turns
@@ -115,9 +116,9 @@ def play_games(
     n = game.check_players(seating.shape[1])
     options = game.parse_options(options)
     if compiled is None:
-        compiled = all(type(a) in (RandomAgent, RuleAgent) for a in agents)
+        compiled = all(type(a) in (RandomAgent, RuleAgent, ValueAgent) for a in agents)
     for j, agent in enumerate(agents):
-        if isinstance(agent, (RandomAgent, RuleAgent)) and agent.game is not game:
+        if isinstance(agent, (RandomAgent, CompiledAgent)) and agent.game is not game:
             raise OptionError(f"agent {agent.name!r} is for {agent.game.name}, not {game.name}")
         agent.reset(derive_seed(derive_seed(seed, AGENT_STREAM + 1 + j), first))
     tell = progress or (lambda finished: None)
@@ -133,12 +134,9 @@ def play_games(
 
 
 def _play_compiled(game: Game, states: NDArray[Any], first: int, agents: Sequence[Agent], seating: NDArray[np.int64], seed: int) -> None:
-    rules = rule_set(game)
-    kinds = np.array([a.kind if isinstance(a, RuleAgent) else 0 for a in agents], np.int64)
-    params = np.array([a.params if isinstance(a, RuleAgent) else np.zeros(rules.width) for a in agents])
     scratch = game.allocate(1)
     mask = np.zeros(game.num_actions, np.bool_)
-    rules.loops.play(states, first, kinds[seating], params[seating], seed, scratch, mask)
+    rule_set(game).loops.play(states, first, seating, *compiled_numbers(agents), seed, scratch, mask)
 
 
 def _play_side_by_side(

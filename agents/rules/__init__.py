@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 
 from ...envs.core import Game, kernel
 from ...envs.core.jit import bind
-from .. import loops
+from .. import loops, value_loops
+from ..afterstates import afterstates
 from ..parameters import Parameter, load_parameters
 
 FITTED = "fitted"
@@ -42,7 +43,7 @@ class RuleSet:
     rollouts_until: Literal["end", "reward"]
     """How far search agents play an imagined game on unless told otherwise."""
     loops: Any
-    """``choose``, ``choose_all`` and ``play`` of :mod:`deckhand.agents.loops`, bound to the game."""
+    """Those of :mod:`deckhand.agents.loops` and :mod:`deckhand.agents.value_loops`, bound to the game."""
 
 
 def register_rules(game_name: str, module: str) -> None:
@@ -70,12 +71,40 @@ def rule_set(game: Game) -> RuleSet:
                 parameters[FITTED] = parameters[file.agent]
                 agents[FITTED] = agents[file.agent][0], tuple(file.parameters[p.name] for p in parameters[FITTED])
         kernels = {"decide": decide, **{name: getattr(game.loops, name) for name in ("advance", "write_mask", "write_view")}}
+        kernels |= _value_kernels(game)
         for function in (loops.choose, loops.choose_all, loops.play):
             kernels[function.__name__] = bind(function, game.name, kernels)
         width = max([1, *(len(defaults) for _, defaults in agents.values())])
-        bound = SimpleNamespace(choose=kernels["choose"], choose_all=kernels["choose_all"], play=kernels["play"])
-        _BOUND[game] = RuleSet(agents, parameters, width, until, bound)
+        _BOUND[game] = RuleSet(agents, parameters, width, until, SimpleNamespace(**kernels))
     return _BOUND[game]
+
+
+def _value_kernels(game: Game) -> dict[str, Any]:
+    """The loops over the game's afterstates and what they are bound to."""
+    seen = afterstates(game)
+    kernels: dict[str, Any] = {
+        "list_options": seen.list_options,
+        "most_options": seen.most_options,
+        "most_features": seen.most_features,
+        "feature_count": seen.features.size,
+        "number_count": seen.numbers.size,
+    }
+    # Later loops call earlier ones, so each bound loop joins the names that the next may use.
+    for name in (
+        "make_room",
+        "fill_room",
+        "as_rows",
+        "add_row",
+        "add_rows",
+        "output",
+        "rate_options",
+        "best_row",
+        "best_option",
+        "best_worth",
+        "rate_all",
+    ):
+        kernels[name] = bind(getattr(value_loops, name), game.name, kernels)
+    return kernels
 
 
 @kernel

@@ -502,7 +502,13 @@ def taken_by_boats(counts: Any) -> int:
 @kernel
 def judge(shown: Any, counts: Any, worths: Any, pool: Any, prices: Any) -> float:
     """The worth of a layout after the obvious free moves, cards that board included."""
-    worth = 0.0
+    return settle_layout(shown, counts) + rate(shown, counts, worths, pool, prices)
+
+
+@kernel
+def settle_layout(shown: Any, counts: Any) -> int:
+    """Make the obvious free moves, boardings first, until there is none; returns how many cards boarded."""
+    boarded = 0
     busy = True
     while busy:
         busy = False
@@ -517,7 +523,7 @@ def judge(shown: Any, counts: Any, worths: Any, pool: Any, prices: Any) -> float
                 kinds = taken_by_boats(counts)
                 remove_kinds(shown, counts, i, 1)
                 kind = shown[i, counts[SIZE + i]]
-                worth += 1
+                boarded += 1
                 busy = True
         if busy:
             continue
@@ -536,7 +542,7 @@ def judge(shown: Any, counts: Any, worths: Any, pool: Any, prices: Any) -> float
                 kinds = taken_by_queues(shown, counts)
                 busy = True
                 break
-    return worth + rate(shown, counts, worths, pool, prices)
+    return boarded
 
 
 @kernel

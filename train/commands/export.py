@@ -11,42 +11,50 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def export(
-        policy: Annotated[
+        network: Annotated[
             str,
             typer.Argument(
-                help="A run folder, a .safetensors file, or a policy that ships, with its game: flotsam_fight:policy.", show_default=False
+                help="A run folder, a .safetensors file, or what ships, with its game: flotsam_fight:policy.",
+                metavar="NETWORK",
+                show_default=False,
             ),
         ],
-        onnx: Annotated[Path | None, typer.Option(help="Write the network to this ONNX file.")] = None,
-        ship: Annotated[bool, typer.Option("--ship", help="Put the policy with its card into the package, in agents/weights.")] = False,
-        name: Annotated[str, typer.Option(help="With --ship: the agent's name.")] = "policy",
+        onnx: Annotated[Path | None, typer.Option(help="Write a policy to this ONNX file.")] = None,
+        ship: Annotated[bool, typer.Option("--ship", help="Put the network with its card into the package, in agents/weights.")] = False,
+        name: Annotated[
+            str | None, typer.Option(help="With --ship: the agent's name; policy or values if not given.", show_default=False)
+        ] = None,
         half: Annotated[bool, typer.Option("--half", help="With --ship: store 16 bits a weight.")] = False,
     ) -> None:
-        """Export a trained policy: as ONNX for an app or a browser, or into the package as an agent with a name.
+        """Export a trained network: a policy as ONNX for an app or a browser, or into the package as an agent with a name.
 
-        The ONNX network takes observation (float32) and action_mask (bool), with any number of rows, and gives logits and probabilities.
+        A policy's ONNX network takes observation (float32) and action_mask (bool), any number of rows, and gives logits and probabilities.
 
         Example: deckhand export runs/flotsam-1 --onnx flotsam.onnx
 
         Another: deckhand export runs/flotsam-1 --ship
         """
         from ...agents.policy import PolicyAgent
-        from ...agents.registry import load_policy
+        from ...agents.registry import load_trained
         from ...envs.core import OptionError
-        from ..export import agreement, check_shipping, ship_policy, write_onnx
+        from ..export import agreement, check_shipping, ship_network, write_onnx
 
         if onnx is None and not ship:
             raise OptionError("say what to export to: --onnx FILE, or --ship")
-        if not ship and (half or name != "policy"):
+        if not ship and (half or name is not None):
             raise OptionError("--name and --half need --ship")
-        chosen = load_policy(policy)
+        chosen = load_trained(network)
+        policy = chosen if isinstance(chosen, PolicyAgent) else None
+        name = name or ("policy" if policy else "values")
         if ship:
             check_shipping(chosen, name, half)  # before anything is written
         if onnx is not None:
-            write_onnx(chosen, onnx)
+            if policy is None:
+                raise OptionError(f"{network} is a value network: only policies can be written as ONNX")
+            write_onnx(policy, onnx)
             print(f"{onnx}: {chosen.game.id}, {onnx.stat().st_size:,} bytes")
         if ship:
-            path = ship_policy(chosen, name, half)
+            path = ship_network(chosen, name, half)
             print(f"{path}: {path.stat().st_size:,} bytes, agent {chosen.game.name}:{name}")
-            if half:
-                print(f"16 bits prefer the same action in {100 * agreement(chosen, PolicyAgent.load(path)):.2f} % of positions")
+            if half and policy:
+                print(f"16 bits prefer the same action in {100 * agreement(policy, PolicyAgent.load(path)):.2f} % of positions")
