@@ -17,7 +17,8 @@ class CompiledAgent(Agent):
     sees_observations = False
     game: Game
     kind: int
-    params: NDArray[np.float64]
+    params: NDArray[Any]
+    """Float64, of a value agent float32."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -35,10 +36,11 @@ class CompiledAgent(Agent):
 
 
 def compiled_numbers(agents: Sequence[Agent]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The kinds, int64 (agents,), and the params, float64 (agents, most), that loops take; any other agent counts as the random one."""
+    """The kinds, int64 (agents,), and the params, (agents, most), that loops take; any other agent counts as the random one."""
     kinds = np.zeros(len(agents), np.int64)
     compiled = [(i, agent) for i, agent in enumerate(agents) if isinstance(agent, CompiledAgent)]
-    params = np.zeros((len(agents), max([1, *(len(agent.params) for _, agent in compiled)])))
+    dtype = np.result_type(*(agent.params for _, agent in compiled)) if compiled else np.float64
+    params = np.zeros((len(agents), max([1, *(len(agent.params) for _, agent in compiled)])), dtype)
     for i, agent in compiled:
         kinds[i] = agent.kind
         params[i, : len(agent.params)] = agent.params

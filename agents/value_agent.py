@@ -37,13 +37,14 @@ class ValueCard(WeightsCard):
 class ValueAgent(CompiledAgent):
     """Takes the option of greatest worth: what it brings at once and the network's value of where it leads.
 
-    ``weights``, float64, are those of :mod:`deckhand.agents.value_loops`. :class:`OptionError` for a game without afterstates.
+    ``weights`` are those of :mod:`deckhand.agents.value_loops`; it computes in float32. :class:`OptionError` for a game without
+    afterstates.
     """
 
-    def __init__(self, game: Game, weights: NDArray[np.float64], name: str = "values") -> None:
+    def __init__(self, game: Game, weights: NDArray[Any], name: str = "values") -> None:
         check_values(game)
         self.kind = VALUE
-        self.params = weights
+        self.params = np.asarray(weights, np.float32)
         self.name = name
         self.card: ValueCard | None = None
         super().__init__(game)
@@ -65,7 +66,7 @@ class ValueAgent(CompiledAgent):
             )
         tensors = read_tensors(file, card, _shapes(seen, card.hidden))
         parts = [np.array([card.hidden]), *(tensor.ravel() for tensor in tensors.values())]
-        agent = cls(owner, np.concatenate(parts).astype(np.float64), name=str(path))
+        agent = cls(owner, np.concatenate(parts), name=str(path))
         agent.card = card
         return agent
 
@@ -85,7 +86,7 @@ def check_values(game: Game) -> Afterstates:
 
 
 def save_values(
-    folder: str | Path, weights: NDArray[np.float64], card: ValueCard, game: Game, *, name: str = "values", half: bool = False
+    folder: str | Path, weights: NDArray[Any], card: ValueCard, game: Game, *, name: str = "values", half: bool = False
 ) -> None:
     """Write the weights and their card as :func:`deckhand.agents.weights_file.save_weights` does."""
     tensors = {}

@@ -1,8 +1,8 @@
 """Generic loops over afterstates (:mod:`deckhand.agents.afterstates`), bound to a game's kernels as :mod:`deckhand.agents.loops` are.
 
 A *value network* says by how much the return still grows from an afterstate on: one hidden layer of ``width`` units with ReLU over the
-features and numbers. Its weights are one vector, float64, which may be longer than it needs: see :func:`as_rows`. An option's *worth* is
-its gain and the value of its afterstate.
+features and numbers. Its weights are one vector, which may be longer than it needs (:func:`as_rows`); what is computed has their dtype. An
+option's *worth* is its gain and the value of its afterstate.
 """
 
 from typing import Any
@@ -42,9 +42,9 @@ def rate_options(count: int, weights: Any, room: Any) -> None:
     layers = as_rows(weights)
     width = layers.shape[1]
     bias = weights[1 + layers.size]
-    shared = np.zeros(width)
-    based = np.empty(width)
-    sums = np.empty(width)
+    shared = np.zeros(width, weights.dtype)
+    based = np.empty(width, weights.dtype)
+    sums = np.empty(width, weights.dtype)
     add_row(layers, feature_count + number_count, 1.0, shared)
     for k in range(sizes[0]):
         add_row(layers, features[0, k], 1.0, shared)
@@ -83,8 +83,9 @@ def add_rows(layers: Any, row: int, sizes: Any, features: Any, numbers: Any, sum
 
 def add_row(layers: Any, row: int, factor: float, sums: Any) -> None:
     """Add a row of the weights, times ``factor``, to the sums of the hidden units."""
+    times = sums.dtype.type(factor)
     for j in range(len(sums)):
-        sums[j] += factor * layers[row, j]
+        sums[j] += times * layers[row, j]
 
 
 def output(layers: Any, sums: Any) -> float:

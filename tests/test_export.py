@@ -165,8 +165,8 @@ def test_the_command_exports(weights, tmp_path):
     [
         (["POLICY"], "say what to export to"),
         (["POLICY", "--onnx", "x.onnx", "--half"], "need --ship"),
-        (["nowhere", "--onnx", "x.onnx"], "no trained policy"),
-        (["flotsam_fight:low", "--onnx", "x.onnx"], "no trained policy"),
+        (["nowhere", "--onnx", "x.onnx"], "no trained network"),
+        (["flotsam_fight:low", "--onnx", "x.onnx"], "no trained network"),
         (["chess:policy", "--onnx", "x.onnx"], "unknown game 'chess'"),
         (["POLICY", "--onnx", "x.onnx", "--ship", "--name", "low"], "cannot be called 'low'"),
         (["POLICY", "--onnx", "no/such/folder/x.onnx", "--ship"], "no such folder"),

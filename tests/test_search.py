@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from deckhand.agents import Budget, FlatSearch, RuleAgent, SearchStats, TreeSearch, default_agent, make_agent, show_turns, split_specs
+from deckhand.agents.compiled_agent import compiled_numbers
 from deckhand.agents.policy import PolicyAgent
 from deckhand.agents.rules import rule_set
 from deckhand.envs import game_names, get_game
@@ -414,8 +415,8 @@ def test_rollouts_play_like_the_rule_agents_at_the_table(name):
         table = game.copy(states)
         mask = np.zeros(game.num_actions, np.bool_)
         seated = [agent if k == seat else others for k in range(n)]
-        kinds = np.tile([player.kind for player in seated], (2, 1))
-        rules.loops.play(table, 0, kinds, np.tile([player.params for player in seated], (2, 1, 1)), 6, game.allocate(1), mask)
+        seating = np.tile([int(player is others) for player in seated], (2, 1))
+        rules.loops.play(table, 0, seating, *compiled_numbers([agent, others]), 6, game.allocate(1), mask)
         kinds, params = np.array([agent.kind, others.kind]), np.array([agent.params, others.params])
         rng = np.zeros(4, np.int64)
         for i in range(2):

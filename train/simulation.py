@@ -108,15 +108,16 @@ def play_games(
     """Play one game for each of ``seeds`` and yield the outcomes in order, some games at a time.
 
     ``seating`` (games, players) holds indexes into ``agents``. The agents' own randomness starts from ``seed`` and ``first``, the number of
-    the first game where these are a part of more. Games between rule agents and random agents run inside compiled code, ``CHUNK`` at a
-    time, and are the same in whatever parts they are played; ``compiled=False`` plays them as any others: as many side by side as the
-    agents' ``games_at_once`` allows, and where a game ends the next begins. ``progress`` is told the number of finished games, after every
-    chunk or every round of decisions. Whoever stops asking for outcomes stops the games.
+    the first game where these are a part of more. Games between rule agents and random agents, or value agents, run inside compiled code,
+    ``CHUNK`` at a time, and are the same in whatever parts they are played; ``compiled=False`` plays them as any others: as many side by
+    side as the agents' ``games_at_once`` allows, and where a game ends the next begins. ``progress`` is told the number of finished games,
+    after every chunk or every round of decisions. Whoever stops asking for outcomes stops the games.
     """
     n = game.check_players(seating.shape[1])
     options = game.parse_options(options)
     if compiled is None:
-        compiled = all(type(a) in (RandomAgent, RuleAgent, ValueAgent) for a in agents)
+        # Side by side value agents would compute in the precision of rule agents.
+        compiled = any(all(type(a) in (RandomAgent, kind) for a in agents) for kind in (RuleAgent, ValueAgent))
     for j, agent in enumerate(agents):
         if isinstance(agent, (RandomAgent, CompiledAgent)) and agent.game is not game:
             raise OptionError(f"agent {agent.name!r} is for {agent.game.name}, not {game.name}")

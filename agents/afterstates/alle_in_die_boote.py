@@ -120,12 +120,13 @@ def list_options(view: Any, mask: Any, actions: Any, gains: Any, bases: Any, siz
     pile = np.zeros(KINDS, np.int64)
     down = np.zeros((SECTIONS, KINDS), np.int64)  # cards that may lie face down there
     calls = False
+    passes = np.any(mask[LETPASS:PUMP])
     for card in range(CARDS):
         where = view.where[card] | view.unseen_at * (view.where[card] == 0)
         kind = KIND[card]
         stock[kind] += where >> IN_STOCK & 1
         pile[kind] += where >> DISCARDED & 1
-        if where >> FACE_DOWN:
+        if passes and where >> FACE_DOWN:
             for i in range(SECTIONS):
                 down[i, kind] += where >> FACE_DOWN + i & 1
         calls |= mask[CALL + card]
@@ -142,6 +143,7 @@ def list_options(view: Any, mask: Any, actions: Any, gains: Any, bases: Any, siz
     counts = np.empty((2, COUNTS), np.int64)
     worths = np.empty((2, SECTIONS))  # of no use here
     drawn, shown, layout = sketches[0], sketches[1], counts[1]
+    found = np.empty((3, KINDS), np.int64)  # for `list_layout`
     sketch(view, drawn, counts[0])
     win_only = view.reward_kind == REWARD_WIN
     boarding = first_boarding(mask)
@@ -153,7 +155,7 @@ def list_options(view: Any, mask: Any, actions: Any, gains: Any, bases: Any, siz
             continue
         if RESCUE <= action < EVEN or LETPASS <= action <= PUMP:
             if sizes[STILL] == 0:
-                list_layout(drawn, counts[0], stock, pile, STILL, sizes, features)
+                list_layout(drawn, counts[0], stock, pile, found, STILL, sizes, features)
                 numbers[STILL] = 0
                 write_layout(drawn, counts[0], pool, numbers[STILL])
             count += 1
@@ -216,7 +218,7 @@ def list_options(view: Any, mask: Any, actions: Any, gains: Any, bases: Any, siz
             list_purse(view, cost, 0, count, sizes, features, numbers)
             if pile_differs:
                 list_pile(pile, count, sizes, features)
-            list_layout(shown, layout, stock, pile, count, sizes, features)
+            list_layout(shown, layout, stock, pile, found, count, sizes, features)
             write_layout(shown, layout, pool, numbers[count])
         if kind >= 0:
             pile[kind] += 1
@@ -278,10 +280,9 @@ def list_purse(view: Any, cost: int, pumped: int, row: int, sizes: Any, features
 
 
 @kernel
-def list_layout(shown: Any, counts: Any, stock: Any, pile: Any, row: int, sizes: Any, features: Any) -> None:
-    """Queues and boats, and where the cards are that the boats take next."""
-    found = np.zeros(KINDS, np.int64)  # open cards
-    places = np.zeros((KINDS, 2), np.int64)
+def list_layout(shown: Any, counts: Any, stock: Any, pile: Any, found: Any, row: int, sizes: Any, features: Any) -> None:
+    """Queues and boats, and where the cards are that the boats take next. ``found`` gets the open cards of each kind and their places."""
+    found[0] = 0
     for i in range(SECTIONS):
         size = counts[SIZE + i]
         down = counts[DOWN + i]
@@ -296,8 +297,8 @@ def list_layout(shown: Any, counts: Any, stock: Any, pile: Any, row: int, sizes:
                 kind = shown[i, k]
                 if k < head:
                     add_feature(BEHIND + i * KINDS + kind, row, sizes, features)
-                places[kind, found[kind]] = i * DEPTHS + min(size - k, DEPTHS - 1)
-                found[kind] += 1
+                found[0, kind] += 1
+                found[found[0, kind], kind] = i * DEPTHS + min(size - k, DEPTHS - 1)
         add_feature(FACES + i * (MOST_DOWN + 1) + min(down, MOST_DOWN), row, sizes, features)
     for colour in range(BOATS // 2):
         fuller = max(counts[BOAT + 2 * colour], counts[BOAT + 2 * colour + 1])
@@ -309,13 +310,13 @@ def list_layout(shown: Any, counts: Any, stock: Any, pile: Any, row: int, sizes:
                 rank = top + k
                 kind = colour * RANKS + rank
                 block = NEEDED + ((2 * colour + b) * NEXT_RANKS + k) * (TO_QUEUE + 1)
-                for n in range(found[kind]):
-                    add_feature(block + places[kind, n], row, sizes, features)
+                for n in range(found[0, kind]):
+                    add_feature(block + found[1 + n, kind], row, sizes, features)
                 if pile[kind] > 0:
                     add_feature(block + TO_DISCARD, row, sizes, features)
                 if stock[kind] > 0:
                     add_feature(block + TO_STOCK, row, sizes, features)
-                if 2 - (fuller > rank) - (other > rank) - found[kind] - pile[kind] > stock[kind]:
+                if 2 - (fuller > rank) - (other > rank) - found[0, kind] - pile[kind] > stock[kind]:
                     add_feature(block + TO_QUEUE, row, sizes, features)
 
 
