@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ..envs.core import DeckhandError, Game, UnknownGame, get_game
-from ..envs.core.files import write_bytes, write_json
+from ..envs.core.files import write_bytes
 
 NAMES = ("policy.safetensors", "values.safetensors")
 """What the weights of a finished run are called."""
@@ -65,7 +65,8 @@ def save_weights(folder: str | Path, name: str, tensors: Mapping[str, NDArray[An
     data = save({key: np.ascontiguousarray(tensor, kind) for key, tensor in tensors.items()})
     card = card.model_copy(update={"weights_sha256": hashlib.sha256(data).hexdigest()})
     write_bytes(Path(folder) / f"{name}.safetensors", data)
-    write_json(Path(folder) / f"{name}.json", card.model_dump())
+    # On one line: indented, the reports would take more than small weights.
+    write_bytes(Path(folder) / f"{name}.json", json.dumps(card.model_dump(), allow_nan=False).encode() + b"\n")
 
 
 def read_card(path: Path, kind: type[CardType]) -> CardType:

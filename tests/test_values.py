@@ -328,7 +328,7 @@ def test_the_shipped_config_explains_every_key():
         ("options=[{level: hard}]", "options: .*level"),
         ("options=[]", "options"),
         ("evaluation.against=[nobody]", "evaluation.against: .*nobody"),
-        ("teacher.agent=random", "teacher.agent: 'random' is no rule agent"),
+        ("teacher.agent=random", "teacher.agent cannot be 'random'"),
         ("teacher.games=30", "teacher.games must be a multiple of round"),
         ("trace=1.5", "trace"),
         ("hidden=0", "hidden"),

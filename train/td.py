@@ -1,6 +1,6 @@
-"""Learning the value of afterstates by TD(lambda) from self-play, from nothing but the rules (TD-Gammon's way; Tesauro 1995).
+"""Learning the value of afterstates by TD(lambda) from self-play, after a teacher's games or from nothing but the rules.
 
-The agent (:class:`deckhand.agents.ValueAgent`) plays by a moving average of the network, now and then an option at random. When a game is
+That is TD-Gammon's way (Tesauro 1995). The agent (:class:`deckhand.agents.ValueAgent`) plays by a moving average of the network, now and then an option at random. When a game is
 over, the network is told from the last decision backwards what each afterstate was worth: the lambda-return, a blend of what the next
 decisions expected and what the game brought in the end, cut after steps aside (Watkins' Q(lambda); Sutton and Barto 2018, section 12.10).
 One step of RMSprop a decision. One core does all the work.
@@ -13,7 +13,8 @@ The run folder is that of :mod:`deckhand.train.runs`; ``steps`` are games, and t
 """
 
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..agents.compiled_agent import compiled_numbers
 from ..agents.rules import rule_set
 from ..agents.value_agent import ValueCard, check_values, count_weights, save_values
 from ..envs import get_game
-from ..envs.core import DeckhandError, Game, OptionError, RecordError
+from ..envs.core import DeckhandError, Game, RecordError
 from ..envs.core.files import write_json, write_text
 from ..envs.core.jit import bind
 from ..envs.core.rng import MAX_SEED, derive_seed
@@ -72,33 +73,22 @@ class TDConfig(RunConfig):
     evaluation: Evaluation
 
     def check(self, label: str) -> None:
-        def fail(key: str, error: Exception) -> None:
-            raise ConfigError(f"{label}: {key}: {error}") from None
-
-        try:
-            game = get_game(self.game)
-            check_values(game)
-        except DeckhandError as error:
-            fail("game", error)
-        if self.teacher:
+        def check(key: str, action: Callable[[], Any]) -> Any:
             try:
-                teacher = make_agent(game, self.teacher.agent)
-                if not isinstance(teacher, RuleAgent):
-                    raise OptionError(f"{teacher.name!r} is no rule agent")
+                return action()
             except DeckhandError as error:
-                fail("teacher.agent", error)
+                raise ConfigError(f"{label}: {key}: {error}") from None
+
+        game = check("game", lambda: get_game(self.game))
+        check("game", lambda: check_values(game))
+        check("options", lambda: [game.parse_options(options) for options in self.options])
+        check("evaluation.against", lambda: [make_agent(game, spec) for spec in self.evaluation.against])
+        if self.teacher:
+            teacher = check("teacher.agent", partial(make_agent, game, self.teacher.agent))
+            if not isinstance(teacher, RuleAgent):
+                raise ConfigError(f"{label}: teacher.agent cannot be {self.teacher.agent!r}: it is no rule agent")
             if self.teacher.games % self.round:
                 raise ConfigError(f"{label}: teacher.games must be a multiple of round")
-        for options in self.options:
-            try:
-                game.parse_options(options)
-            except DeckhandError as error:
-                fail("options", error)
-        for spec in self.evaluation.against:
-            try:
-                make_agent(game, spec)
-            except DeckhandError as error:
-                fail("evaluation.against", error)
 
 
 class TDTrainer:

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from ..agents import Agent, make_agent
+from ..agents import Agent, ValueAgent, make_agent
 from ..agents.policy import PolicyAgent
 from ..envs.core import DeckhandError, RecordError, get_game
 from ..envs.core.files import write_bytes, write_json
@@ -326,7 +326,7 @@ def describe_agents(config: TournamentConfig) -> list[dict[str, Any]]:
 
 
 def _digest(agent: Agent) -> str | None:
-    return agent.card.weights_sha256 if isinstance(agent, PolicyAgent) and agent.card else None
+    return agent.card.weights_sha256 if isinstance(agent, (PolicyAgent, ValueAgent)) and agent.card else None
 
 
 def _check_agents(config: TournamentConfig, folder: Path) -> None:
