@@ -1,9 +1,9 @@
 """Learning the value of afterstates by TD(lambda) from self-play, after a teacher's games or from nothing but the rules.
 
-That is TD-Gammon's way (Tesauro 1995). The agent (:class:`deckhand.agents.ValueAgent`) plays by a moving average of the network, now and then an option at random. When a game is
+The agent (:class:`deckhand.agents.ValueAgent`) plays by a moving average of the network, now and then an option at random. When a game is
 over, the network is told from the last decision backwards what each afterstate was worth: the lambda-return, a blend of what the next
-decisions expected and what the game brought in the end, cut after steps aside (Watkins' Q(lambda); Sutton and Barto 2018, section 12.10).
-One step of RMSprop a decision. One core does all the work.
+decisions expected and what the game brought in the end, cut after steps aside (TD-Gammon's way, Tesauro 1995, with the cut of Watkins'
+Q(lambda), Sutton and Barto 2018, section 12.10). One step of RMSprop a decision. One core does all the work.
 
 Deals: game ``k`` is dealt from ``derive_seed(seed, k)``, never one of an evaluation (:mod:`deckhand.train.evaluation`).
 
