@@ -5,6 +5,8 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from deckhand.agents import make_agent
+from deckhand.agents.compiled_agent import compiled_numbers
 from deckhand.agents.rules import rule_set
 from deckhand.envs import get_game
 from deckhand.envs.alle_in_die_boote.table import CARD_NAMES, CARD_OF_NAME, rank_name
@@ -952,13 +954,10 @@ def test_call_pump():
 
 def simulate(agent, games, seed=10**6, players=1, **options):
     """Final records of games that one rule agent plays alone."""
-    rules = rule_set(GAME)
-    kind, params = rules.agents[agent]
     states = GAME.deal(players, options, range(seed, seed + games))
-    kinds = np.full((games, GAME.max_players), kind, np.int64)
-    values = np.zeros((games, GAME.max_players, rules.width))
-    values[:, :, : len(params)] = params
-    rules.loops.play(states, 0, kinds, values, 1, GAME.allocate(1), np.zeros(GAME.num_actions, np.bool_))
+    seating = np.zeros((games, GAME.max_players), np.int64)
+    numbers = compiled_numbers([make_agent(GAME, agent)])
+    rule_set(GAME).loops.play(states, 0, seating, *numbers, 1, GAME.allocate(1), np.zeros(GAME.num_actions, np.bool_))
     return states
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from deckhand.agents import RuleAgent
+from deckhand.agents import RuleAgent, make_agent
+from deckhand.agents.compiled_agent import compiled_numbers
 from deckhand.agents.rules import rule_set
 from deckhand.envs import get_game
 from deckhand.envs.core import IllegalAction, OptionError, Position, load_records, replay
@@ -683,18 +684,13 @@ def test_drawings_show_a_seat_only_what_it_knows(players):
 def match(names, games):
     """Share of wins and mean score of each rule agent (None: the random one) over all seat rotations of the same deals."""
     n = len(names)
-    rules_of = rule_set(GAME)
-    kinds = np.array([rules_of.agents[name][0] if name else 0 for name in names])
-    params = np.zeros((n, rules_of.width))
-    for i, name in enumerate(names):
-        values = rules_of.agents[name][1] if name else ()
-        params[i, : len(values)] = values
+    numbers = compiled_numbers([make_agent(GAME, name or "random") for name in names])
     wins, scores = np.zeros(n), np.zeros(n)
     for turn in range(n):
         order = [(seat + turn) % n for seat in range(n)]
         states = GAME.deal(n, {}, range(games))
-        seated, numbers = np.tile(kinds[order], (games, 1)), np.tile(params[order], (games, 1, 1))
-        rules_of.loops.play(states, 0, seated, numbers, 1, GAME.allocate(1), np.zeros(GAME.num_actions, bool))
+        seating = np.tile(order, (games, 1))
+        rule_set(GAME).loops.play(states, 0, seating, *numbers, 1, GAME.allocate(1), np.zeros(GAME.num_actions, bool))
         won = states["winner"][:, :n] / states["winner"].sum(axis=1, keepdims=True)
         wins[order] += won.mean(axis=0) / n
         scores[order] += states["score"][:, :n].mean(axis=0) / n

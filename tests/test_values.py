@@ -346,7 +346,7 @@ def test_a_run_leaves_an_agent_with_its_results_a_curve_and_metrics(finished):
     assert (agent.card.games, agent.card.hidden, len(agent.card.results)) == (60, 4, 4)
     rows = run.read(run.metrics)
     assert [row["steps"] for row in rows] == [20, 40, 60]
-    assert "evaluation/return, reward rescued/mean" in rows[1]
+    assert "evaluation/return, level normal/mean" in rows[1]
     for name in ("curve.png", "evaluation.md", "evaluation.json"):
         assert (run.path / name).stat().st_size > 0
 

@@ -185,6 +185,7 @@ class RunFolder:
 
         matplotlib.use("Agg")
         from matplotlib.figure import Figure
+        from matplotlib.ticker import EngFormatter
 
         rows = self.read(self.metrics)
         figure = Figure(figsize=(9, 4), layout="constrained")
@@ -196,12 +197,13 @@ class RunFolder:
             plot_metric(left, rows, label, label.removeprefix("evaluation/"))
         left.set(title="Evaluation, 95 % interval", xlabel="steps")
         if labels:
-            left.legend()
+            left.legend(fontsize="x-small")
         played = [row for row in rows if "rollout/return" in row]
         right.plot([row["steps"] for row in played], [row["rollout/return"] for row in played])
         right.set(title="Return of training episodes", xlabel="steps")
         for axes in (left, right):
             axes.grid(alpha=0.3)
+            axes.xaxis.set_major_formatter(EngFormatter())
         self.save_picture(figure)
 
     def save_picture(self, figure: Any) -> None:

@@ -175,7 +175,7 @@ class TDTrainer:
         settings = self.config.evaluation
         figures = {}
         for report in self._evaluate(settings.deals, settings.seed):
-            where = _setting(report)
+            where = self._setting(report)
             figures[f"return{where}"] = report.rows[0].figures["return"]
             if report.difference:
                 figures[f"return - {report.rows[1].agent}{where}"] = report.difference[0].figures["return"]
@@ -191,6 +191,12 @@ class TDTrainer:
             evaluate(self.game, self.agent(), self.baselines, num_players=players, options=options, deals=deals, seed=seed)
             for options in different
         ]
+
+    def _setting(self, report: Report) -> str:
+        """The options that are not the same in all games."""
+        own = report.options.model_dump()
+        others = [self.game.parse_options(options).model_dump() for options in self.config.options]
+        return "".join(f", {key} {value}" for key, value in own.items() if any(other[key] != value for other in others))
 
     def _finish(self) -> list[Report]:
         """Final evaluation on deals of its own, weights, report and curve."""
@@ -223,12 +229,6 @@ class TDTrainer:
         except (KeyError, TypeError, ValueError):
             raise RecordError(f"{self.folder.path}: the checkpoint does not fit its configuration") from None
         self.games = checkpoint.steps
-
-
-def _setting(report: Report) -> str:
-    """The options that are not the game's own."""
-    usual = report.game.parse_options({}).model_dump()
-    return "".join(f", {key} {value}" for key, value in report.options.model_dump().items() if value != usual[key])
 
 
 def _first_weights(game: Game, hidden: int, seed: int) -> NDArray[np.float64]:
