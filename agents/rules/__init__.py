@@ -95,6 +95,7 @@ def _value_kernels(game: Game) -> dict[str, Any]:
         "fill_room",
         "as_rows",
         "add_row",
+        "add_features",
         "add_rows",
         "output",
         "rate_options",
