@@ -29,8 +29,8 @@ PAGE = RESULTS / "README.md"
 HEADER = ("players", "options", "agent", "against, or beside", "result [95 % interval]", "deals", "report")
 
 _INTRODUCTION = """Written by `python -m deckhand.train.pages` from the reports in this folder. Wins are shares of games (a win shared
-by k counts 1/k), fair is 1 / players; every deal is played with the agent in every seat. Cooperative games: mean
-score, and the difference to the baseline on the same deals. No training plays the deal sets `dev` and `test`
+by k counts 1/k), fair is 1 / players; every deal is played with the agent in every seat. Cooperative games: share
+of games won, means, and the difference to the first baseline on the same deals. No training plays the deal sets `dev` and `test`
 (`deckhand evaluate --deal-set`). Intervals cover the deals, not the training seed."""
 
 Report = Mapping[str, Any]
@@ -186,10 +186,12 @@ def _result(game: Game, report: Report) -> str:
     subject = report["figures"][0]
     if not game.cooperative:
         return f"wins {_text(subject['win_share'], percent=True)}; return {_text(subject['return'])}"
-    text = f"score {_text(subject['score'])}"
-    if report["difference"]:
-        text += "; difference {mean:+.2f} [{low:+.2f}, {high:+.2f}]".format(**report["difference"][0]["score"])
-    return text
+    texts = [f"wins {_text(subject['win_rate'], percent=True)}"]
+    for key in ("score", *(key for key in subject if key not in ("agent", "role", "win_rate", "score", "return"))):
+        texts.append(f"{key} {_text(subject[key])}")
+        if report["difference"]:
+            texts[-1] += ", difference {mean:+.2f} [{low:+.2f}, {high:+.2f}]".format(**report["difference"][0][key])
+    return "; ".join(texts)
 
 
 def _text(figure: Report, percent: bool = False) -> str:
