@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 GAME = get_game("flotsam_fight")
 RESULTS = [{"schema": "deckhand/evaluation/1"}]
+SHIPPED = [f"{name}:{network}" for name in game_names() for network in shipped.shipped_networks(get_game(name)) if network != "values"]
 
 
 def made(folder, game=GAME, hidden=(24, 16), activation="relu", results=RESULTS):
@@ -43,29 +44,49 @@ def weights(tmp_path, monkeypatch):
     return folder
 
 
+def torch_outputs(policy, turns):
+    """Logits of legal actions (others -inf) and probabilities, computed by torch."""
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(turns.observations)
+    for i, (weight, bias) in enumerate(policy.layers):
+        x = torch.nn.functional.linear(x, torch.from_numpy(weight), torch.from_numpy(bias))
+        if i < len(policy.layers) - 1:
+            x = getattr(torch, policy.card.activation)(x)
+    logits = x.masked_fill(~torch.from_numpy(turns.masks), -torch.inf)
+    return logits.numpy(), torch.softmax(logits, dim=1).numpy()
+
+
+def onnx_outputs(policy, path, observations, masks):
+    runtime = pytest.importorskip("onnxruntime")
+    write_onnx(policy, path)
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(["logits", "probabilities"], {"observation": observations, "action_mask": masks})
+
+
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("name", game_names())
 def test_onnx_computes_what_torch_computes(name, activation, tmp_path):
-    torch = pytest.importorskip("torch")
-    runtime = pytest.importorskip("onnxruntime")
     policy = made(tmp_path, get_game(name), activation=activation)
-    write_onnx(policy, tmp_path / "policy.onnx")
-    session = runtime.InferenceSession(tmp_path / "policy.onnx", providers=["CPUExecutionProvider"])
     turns = turns_of(policy)
+    logits, probabilities = torch_outputs(policy, turns)
     for rows in (slice(0, 1), slice(None)):  # the number of rows is free
-        inputs = {"observation": turns.observations[rows], "action_mask": turns.masks[rows]}
-        logits, probabilities = session.run(["logits", "probabilities"], inputs)
-        x = torch.from_numpy(turns.observations[rows])
-        for i, (weight, bias) in enumerate(policy.layers):
-            x = torch.nn.functional.linear(x, torch.from_numpy(weight), torch.from_numpy(bias))
-            if i < len(policy.layers) - 1:
-                x = getattr(torch, activation)(x)
-        wanted = x.masked_fill(~torch.from_numpy(turns.masks[rows]), -torch.inf)
-        assert np.all(np.isneginf(logits) == ~turns.masks[rows])
-        legal = turns.masks[rows]
-        assert np.abs(logits[legal] - wanted.numpy()[legal]).max() < 1e-5
-        assert np.abs(probabilities - torch.softmax(wanted, dim=1).numpy()).max() < 1e-5
-        assert probabilities[~legal].max(initial=0) == 0
+        masks = turns.masks[rows]
+        found = onnx_outputs(policy, tmp_path / "policy.onnx", turns.observations[rows], masks)
+        assert np.all(np.isneginf(found[0]) == ~masks)
+        assert np.abs(found[0][masks] - logits[rows][masks]).max() < 1e-5
+        assert np.abs(found[1] - probabilities[rows]).max() < 1e-5
+        assert found[1][~masks].max(initial=0) == 0
+
+
+@pytest.mark.parametrize("spec", SHIPPED)
+def test_onnx_of_shipped_networks_computes_what_torch_computes(spec, tmp_path):
+    policy = load_trained(spec)
+    turns = turns_of(policy)
+    logits, probabilities = torch_outputs(policy, turns)
+    found = onnx_outputs(policy, tmp_path / "policy.onnx", turns.observations, turns.masks)
+    # Relative for logits: they reach 100, where float32 itself is no finer than 1e-5.
+    assert np.allclose(found[0], logits, rtol=1e-5, atol=1e-5)
+    assert np.abs(found[1] - probabilities).max() < 1e-5
 
 
 def test_onnx_says_what_it_is_for(tmp_path):
