@@ -26,6 +26,8 @@ from deckhand.train.runs import RunFolder
 from deckhand.train.simulation import play_games
 from deckhand.train.td import TDConfig, TDTrainer, _learner
 from rich.console import Console
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util import tensor_util
 from test_alle_in_die_boote import arrange
 from typer.testing import CliRunner
 
@@ -349,6 +351,11 @@ def test_a_run_leaves_an_agent_with_its_results_a_curve_and_metrics(finished):
     assert "evaluation/return, level normal/mean" in rows[1]
     for name in ("curve.png", "evaluation.md", "evaluation.json"):
         assert (run.path / name).stat().st_size > 0
+    events = EventAccumulator(str(run.path / "tensorboard"))
+    events.Reload()
+    returns = [(event.step, tensor_util.make_ndarray(event.tensor_proto)) for event in events.Tensors("rollout/return")]
+    assert returns == [(row["steps"], np.float32(row["rollout/return"])) for row in rows]
+    assert "evaluation/return, level normal/mean" in events.Tags()["tensors"]
 
 
 def test_a_stopped_run_resumes_as_if_it_had_not_been(finished, tmp_path, monkeypatch):

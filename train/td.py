@@ -14,6 +14,7 @@ The run folder is that of :mod:`deckhand.train.runs`; ``steps`` are games, and t
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from rich.console import Console
+from tensorboard.summary import Writer
 
 from ..agents import RuleAgent, ValueAgent, make_agent
 from ..agents.compiled_agent import compiled_numbers
@@ -119,9 +121,10 @@ class TDTrainer:
             else:
                 self._save()
             started = time.monotonic() - self.seconds
-            with progress_bar(self.console, "games") as report:
+            # Opened last: a run that is refused leaves no file of events.
+            with closing(Writer(str(self.folder.path / "tensorboard"))) as events, progress_bar(self.console, "games") as report:
                 while self.games < self.config.games:
-                    text = self._round(started)
+                    text = self._round(started, events)
                     report(self.games, self.config.games, text)
             return self._finish()
 
@@ -131,7 +134,7 @@ class TDTrainer:
         weights[-1 - self.config.hidden :] *= self.config.scale  # the network learns divided returns
         return ValueAgent(self.game, weights)
 
-    def _round(self, started: float) -> str:
+    def _round(self, started: float, events: Writer) -> str:
         """Play and learn one round, note what came of it, save; returns a text about it."""
         config = self.config
         count = min(config.round, config.games - self.games)
@@ -166,6 +169,9 @@ class TDTrainer:
         since, self.seconds = self.seconds, time.monotonic() - started
         speed = count / max(self.seconds - since, 1e-9)
         self.folder.append(self.folder.metrics, row)
+        for key, value in row.items():
+            if key != "steps":
+                events.add_scalar(key, value, self.games)
         self.folder.append(self.folder.timing, {"steps": self.games, "seconds": round(self.seconds, 3), "steps_per_second": round(speed)})
         self._save()
         return f"return {mean:.2f}, {speed:,.0f} games/s"
