@@ -51,7 +51,7 @@ from .simulation import Outcomes, check_count, play_games
 from .statistics import CONFIDENCE, QUANTILES, Figure, Z, bootstrap, quantiles, rates, share, table_text, wilson
 from .tables import Grid
 from .versions import versions
-from .workers import worker_pool
+from .workers import results_in_order, worker_pool
 
 EVALUATION_STREAM = 2**40
 DEAL_SETS = {"dev": 2**42, "test": 2**43}
@@ -434,10 +434,7 @@ def _play_units(
             yield from unit.play(game, agents, tell)
         return
     with worker_pool(min(workers, len(units))) as pool:
-        # Not pool.map: it cancels what is left when it is stopped, and a pool that breaks with cancelled work says so at length.
-        futures = [pool.submit(_play_in_worker, game.name, specs, unit) for unit in units]
-        for future in futures:
-            yield future.result()
+        yield from results_in_order(pool, _play_in_worker, ((game.name, specs, unit) for unit in units))
 
 
 def _play_in_worker(name: str, specs: tuple[str, ...], unit: _Unit) -> Outcomes:

@@ -42,7 +42,7 @@ from .runs import RunFolder
 from .simulation import play_games
 from .statistics import Figure, bootstrap
 from .versions import versions
-from .workers import worker_pool
+from .workers import results_in_order, worker_pool
 
 SEARCH_STREAM = EVALUATION_STREAM - 1
 """The search of group ``i`` draws from ``derive_seed(seed, SEARCH_STREAM - i)``; deals count from 0."""
@@ -363,4 +363,4 @@ def _workers(workers: int) -> Iterator[Callable[[Iterable[Job]], Iterator[NDArra
         yield lambda jobs: map(play_job, jobs)
         return
     with worker_pool(workers) as pool:
-        yield lambda jobs: pool.map(play_job, jobs)
+        yield lambda jobs: results_in_order(pool, play_job, ((job,) for job in jobs))

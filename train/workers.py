@@ -3,14 +3,16 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
-from typing import Any
+from typing import Any, TypeVar
 
 from ..envs.core import DeckhandError
+
+Result = TypeVar("Result")
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """What NumPy's libraries read when they are loaded."""
@@ -34,6 +36,14 @@ def worker_pool(workers: int, start: Callable[..., None] | None = None, *args: A
                 if process not in others:
                     process.kill()
             raise
+
+
+def results_in_order(pool: ProcessPoolExecutor, play: Callable[..., Result], jobs: Iterable[Sequence[Any]]) -> Iterator[Result]:
+    """What ``play(*job)`` returns in a process, for each job in turn."""
+    # Not pool.map: it cancels what is left when it is stopped, and a pool that breaks with cancelled work says so at length.
+    futures = [pool.submit(play, *job) for job in jobs]
+    for future in futures:
+        yield future.result()
 
 
 class _Pool(ProcessPoolExecutor):
